@@ -1,0 +1,1 @@
+"""What the scenarios share: processes, load, measurements and the report."""

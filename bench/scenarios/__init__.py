@@ -1,0 +1,1 @@
+"""One module for each scenario: TITLE, QUESTION, METRICS and run(run)."""

@@ -1,0 +1,128 @@
+package routes;
+
+import io.micrometer.core.instrument.MeterRegistry;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.apache.camel.CamelConfiguration;
+import org.apache.camel.CamelContext;
+import org.apache.camel.health.HealthCheckRegistry;
+import org.apache.camel.spi.Registry;
+import org.apache.camel.support.CamelContextHelper;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import routes.affinity.AffinityBalancer;
+import routes.auth.AuthStep;
+import routes.auth.KeyEntry;
+import routes.auth.KeyStore;
+import routes.auth.Keys;
+import routes.config.Setting;
+import routes.config.Settings;
+import routes.door.Door;
+import routes.door.DoorComponent;
+import routes.net.EventLoops;
+import routes.prompt.PromptStep;
+import routes.replica.Replicas;
+import routes.request.ApiKey;
+import routes.request.BodyBudget;
+import routes.telemetry.Counters;
+import routes.telemetry.Gauges;
+import routes.telemetry.Readiness;
+import routes.usage.UsageJournal;
+import routes.vllm.UpstreamSettings;
+
+/** Puts the gateway together: reads the settings, makes what the stages share, and binds the stages for {@code routes.yaml}. */
+public final class GatewayConfiguration implements CamelConfiguration {
+
+    private static final Logger LOG = LoggerFactory.getLogger(GatewayConfiguration.class);
+
+    /** The key of the dev profile; it exists nowhere else. */
+    static final String DEV_KEY = "sk-dromedary-dev";
+
+    @Override
+    public void configure(CamelContext context) throws Exception {
+        Settings settings = new Settings(key -> property(context, key));
+        Registry registry = context.getRegistry();
+
+        EventLoops loops =
+                new EventLoops(settings.integer(Setting.EVENT_LOOPS), settings.flag(Setting.NATIVE_TRANSPORT));
+        Keys keys = new Keys(keys(context, settings));
+        Replicas replicas = new Replicas();
+        Counters counters = new Counters();
+        BodyBudget budget = new BodyBudget(settings.bytes(Setting.BODY_BUDGET_BYTES));
+        UsageJournal journal = journal(settings);
+        UsageAccount account = new UsageAccount(journal, counters, settings.text(Setting.NAME));
+        Door door = new Door(loops, settings, budget, account::finished);
+
+        registry.bind("eventLoops", EventLoops.class, loops);
+        registry.bind("replicas", Replicas.class, replicas);
+        registry.bind("bodyBudget", BodyBudget.class, budget);
+        registry.bind("keys", Keys.class, keys);
+        registry.bind("usageJournal", UsageJournal.class, journal);
+        registry.bind("upstreamSettings", UpstreamSettings.class, UpstreamSettings.of(settings));
+        registry.bind("settings", Settings.class, settings);
+
+        // the stages, by the names that routes.yaml uses
+        registry.bind("door", Door.class, door);
+        registry.bind("netty-http", new DoorComponent(door));
+        registry.bind("auth", new AuthStep(keys, journal::tryReserve));
+        registry.bind("prompt", new PromptStep(settings.text(Setting.SESSION_HEADER).toLowerCase(java.util.Locale.ROOT)));
+        int attempts = settings.integer(Setting.MAX_ATTEMPTS);
+        registry.bindAsPrototype("affinity", AffinityBalancer.class, () -> new AffinityBalancer(attempts));
+
+        context.getTypeConverterRegistry().addTypeConverters(new RequestConverters());
+        HealthCheckRegistry checks = HealthCheckRegistry.get(context);
+        if (checks != null) {
+            checks.register(new Readiness(door::isDraining));
+        }
+        Drain drain = new Drain(door, journal, loops, settings.duration(Setting.DRAIN_TIMEOUT));
+        registry.bind("drain", Drain.class, drain);
+        context.addService(drain, true, true);
+        context.addStartupListener((started, already) -> meters(started, door, budget, journal, counters, replicas));
+        context.addService(new DemoReplicas(settings), true, true);
+    }
+
+    private static Optional<String> property(CamelContext context, String key) {
+        return context.getPropertiesComponent().resolveProperty(key);
+    }
+
+    private static KeyStore keys(CamelContext context, Settings settings) {
+        String file = settings.text(Setting.KEYS_FILE);
+        if (!file.isEmpty()) {
+            return KeyStore.load(Path.of(file));
+        }
+        if ("dev".equals(context.getCamelContextExtension().getProfile())) {
+            LOG.warn("Dev profile: the built-in key is in use; give gateway.keys-file for any other use");
+            ApiKey dev = new ApiKey("dev", "dev", ApiKey.ALL_MODELS, ApiKey.NEVER);
+            return KeyStore.of(List.of(KeyEntry.ofSecret(dev, DEV_KEY)));
+        }
+        throw new IllegalArgumentException(
+                "gateway.keys-file: not set (expected: the path of a keys.yaml; without keys only the dev profile starts)");
+    }
+
+    private static UsageJournal journal(Settings settings) throws IOException {
+        UsageJournal journal = new UsageJournal(new UsageJournal.Settings(
+                Path.of(settings.text(Setting.USAGE_FILE)),
+                settings.integer(Setting.USAGE_MAX_PENDING),
+                settings.duration(Setting.USAGE_FLUSH_INTERVAL)));
+        journal.start();
+        return journal;
+    }
+
+    private static void meters(
+            CamelContext context, Door door, BodyBudget budget, UsageJournal journal, Counters counters, Replicas replicas) {
+        MeterRegistry registry = CamelContextHelper.findSingleByType(context, MeterRegistry.class);
+        if (registry == null) {
+            return;
+        }
+        new Gauges(registry)
+                .requests(counters)
+                .replicas(replicas)
+                .gauge("dromedary.requests.in.flight", "Requests between their head and their end.", door::inFlight)
+                .gauge("dromedary.client.connections", "Open connections of clients.", door::connections)
+                .gauge("dromedary.body.bytes", "Bytes of request bodies that are held.", budget::used)
+                .gauge("dromedary.usage.lines.pending", "Usage lines reserved and not yet in the file.", journal::pending)
+                .counter("dromedary.usage.lines.written", "Usage lines in the file.", journal::written);
+    }
+}

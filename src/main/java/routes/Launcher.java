@@ -1,0 +1,174 @@
+package routes;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import org.apache.camel.CamelContext;
+import org.apache.camel.main.Main;
+import org.apache.camel.main.SimpleMainShutdownStrategy;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import routes.config.Setting;
+import routes.door.Door;
+
+/**
+ * Runs the gateway in a process of its own: options, one line that says where it listens, signals, exit status.
+ *
+ * <p><b>Failure:</b> a wrong option, file or property ends the start with exit status 1 and one line on standard error.
+ */
+final class Launcher {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Launcher.class);
+    private static final int USAGE = 2;
+
+    private final Main main = new Main();
+    private final CountDownLatch stopped = new CountDownLatch(1);
+
+    /** Runs until the gateway is told to stop; returns the exit status. */
+    int run(String[] args) {
+        try {
+            if (!options(args)) {
+                return 0;
+            }
+        } catch (IllegalArgumentException e) {
+            System.err.println("dromedary: " + e.getMessage());
+            return USAGE;
+        }
+        try {
+            main.configure().addConfiguration(new GatewayConfiguration());
+            main.setShutdownStrategy(new SimpleMainShutdownStrategy());
+            main.addMainListener(new Announcement(this::ready));
+            main.run();
+            return main.getExitCode();
+        } catch (Exception e) {
+            System.err.println("dromedary: can't start: " + reason(e));
+            LOG.debug("The start failed", e);
+            return 1;
+        } finally {
+            stopped.countDown();
+        }
+    }
+
+    private boolean options(String[] args) {
+        ArrayDeque<String> left = new ArrayDeque<>(List.of(args));
+        String locations = "classpath:application.properties";
+        while (!left.isEmpty()) {
+            String option = left.pop();
+            switch (option) {
+                case "--config" -> locations = config(value(left, option)) + locations;
+                case "--port" -> main.addOverrideProperty(Setting.PORT.key(), value(left, option));
+                case "--profile" -> main.configure().withProfile(value(left, option));
+                case "--help" -> {
+                    help();
+                    return false;
+                }
+                default -> throw new IllegalArgumentException(
+                        option + ": unknown option (expected: --config DIR, --port N, --profile NAME or --help)");
+            }
+        }
+        main.setDefaultPropertyPlaceholderLocation(locations);
+        return true;
+    }
+
+    /** Uses what the folder has; what it lacks is built in. */
+    private String config(String folder) {
+        Path dir = Path.of(folder);
+        if (!Files.isDirectory(dir)) {
+            throw new IllegalArgumentException(
+                    "--config " + folder + ": no such folder (expected: one with routes.yaml, keys.yaml or application.properties)");
+        }
+        if (Files.exists(dir.resolve("routes.yaml"))) {
+            main.addInitialProperty(Setting.ROUTES.key(), "file:" + dir.resolve("routes.yaml"));
+        }
+        if (Files.exists(dir.resolve("keys.yaml"))) {
+            main.addInitialProperty(Setting.KEYS_FILE.key(), dir.resolve("keys.yaml").toString());
+        }
+        return Files.exists(dir.resolve("application.properties"))
+                ? "file:" + dir.resolve("application.properties") + ","
+                : "";
+    }
+
+    private static String value(ArrayDeque<String> left, String option) {
+        String value = left.poll();
+        if (value == null) {
+            throw new IllegalArgumentException(option + ": no value");
+        }
+        return value;
+    }
+
+    private void ready(CamelContext context) {
+        Door door = context.getRegistry().findSingleByType(Door.class);
+        Drain drain = context.getRegistry().findSingleByType(Drain.class);
+        if (door == null || drain == null) {
+            throw new IllegalStateException("the gateway's configuration did not run");
+        }
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> end(drain), "gateway-end"));
+        String management = "http://" + property(context, Setting.MANAGEMENT_HOST) + ":"
+                + property(context, Setting.MANAGEMENT_PORT);
+        System.out.println("listening on " + door.listening() + ", management on " + management);
+        if ("dev".equals(main.configure().getProfile())) {
+            System.out.println(firstSteps(door.listening()));
+        }
+    }
+
+    /** SIGTERM and SIGINT: end in order, with status 0. */
+    private void end(Drain drain) {
+        if (stopped.getCount() == 0) {
+            return;
+        }
+        try {
+            drain.await();
+            main.completed();
+            stopped.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        Runtime.getRuntime().halt(main.getExitCode());
+    }
+
+    private static String property(CamelContext context, Setting setting) {
+        return context.getPropertiesComponent().resolveProperty(setting.key()).orElse(setting.defaultValue());
+    }
+
+    private static String firstSteps(String url) {
+        return """
+
+                Try it:
+
+                  curl -N %s/v1/chat/completions -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\
+                    -d '{"model":"demo","stream":true,"messages":[{"role":"user","content":"What is a dromedary?"}]}'
+                """
+                .formatted(url, GatewayConfiguration.DEV_KEY);
+    }
+
+    private static void help() {
+        System.out.println("""
+                Usage: dromedary run [options]
+
+                  --config DIR     use DIR's routes.yaml, keys.yaml and application.properties (each optional)
+                  --port N         port of the front door; 0 picks a free one
+                  --profile NAME   Camel profile; dev brings demo replicas and a built-in key
+                  --help           this text
+
+                Properties (application.properties, or the environment):
+                """);
+        for (Setting setting : Setting.values()) {
+            System.out.printf("  %-34s %s%n%36s default: %s; environment: %s%n", setting.key(), setting.meaning(), "",
+                    setting.defaultValue().isEmpty() ? "none" : setting.defaultValue(), setting.environmentName());
+        }
+    }
+
+    /** The innermost message that says something. */
+    private static String reason(Throwable failure) {
+        String text = null;
+        for (Throwable at = failure; at != null; at = at.getCause()) {
+            if (at.getMessage() != null) {
+                text = at.getMessage();
+            }
+        }
+        return Optional.ofNullable(text).orElse(failure.toString()).replaceAll("\\s*\\R\\s*", " ");
+    }
+}

@@ -1,0 +1,90 @@
+package routes;
+
+import routes.relay.AnswerFacts;
+import routes.replica.Replica;
+import routes.request.ApiKey;
+import routes.request.InferenceRequest;
+import routes.request.Outcome;
+import routes.request.Prompt;
+import routes.telemetry.Counters;
+import routes.usage.UsageJournal;
+import routes.usage.UsageRecord;
+
+/**
+ * Accounts for each request that ends: counts it, and if it was authenticated has its one usage line written.
+ *
+ * <p><b>Threading:</b> the request's event loop; hands over and returns.
+ */
+final class UsageAccount {
+
+    private final UsageJournal journal;
+    private final Counters counters;
+    private final String gateway;
+
+    UsageAccount(UsageJournal journal, Counters counters, String gateway) {
+        this.journal = journal;
+        this.counters = counters;
+        this.gateway = gateway;
+    }
+
+    void finished(InferenceRequest request) {
+        Outcome outcome = request.getOutcome();
+        if (outcome == null) {
+            throw new IllegalStateException("the request has not ended");
+        }
+        counters.count(outcome, request.getErrorCode());
+        ApiKey caller = request.caller();
+        if (caller != null) {
+            journal.append(record(request, caller, outcome));
+        }
+    }
+
+    private UsageRecord record(InferenceRequest request, ApiKey caller, Outcome outcome) {
+        AnswerFacts facts = request.facts();
+        Prompt prompt = request.prompt();
+        Replica replica = request.getReplica();
+        boolean complete = outcome == Outcome.SUCCESS || facts.usageFinal();
+        UsageRecord.Builder record = UsageRecord.builder()
+                .tsMillis(request.getStartMillis())
+                .requestId(request.getRequestId())
+                .tenant(caller.tenant())
+                .keyId(caller.id())
+                .api(request.getApi())
+                .modelServed(request.getPool())
+                .attempts(request.getAttempts())
+                .status(request.getStatus())
+                .outcome(outcome)
+                .error(request.getErrorCode())
+                .finishReason(facts.finishReason())
+                .stream(request.isStream())
+                .requestBytes(request.getBodyBytes())
+                .responseBytes(request.getAnswerBytes())
+                .connectNanos(request.getConnectNanos())
+                .ttfbNanos(request.getFirstByteNanos())
+                .ttftNanos(request.getFirstTokenNanos())
+                .durationNanos(request.getDurationNanos())
+                .promptTokens(facts.promptTokens())
+                .completionTokens(facts.completionTokens())
+                .totalTokens(facts.totalTokens())
+                .cachedTokens(facts.cachedTokens())
+                .reasoningTokens(facts.reasoningTokens())
+                .usageSource(source(facts, complete))
+                .partial(facts.usageKnown() && !complete)
+                .affinity(request.getAffinity())
+                .gateway(gateway);
+        if (replica != null) {
+            record.replica(replica.toString()).upstreamRequestId(request.upstreamRequestId());
+        }
+        if (prompt != null) {
+            record.modelAsked(prompt.model()).n(prompt.n()).maxTokens(prompt.maxTokens()).user(prompt.user());
+        }
+        return record.build();
+    }
+
+    private static UsageRecord.Source source(AnswerFacts facts, boolean complete) {
+        if (!facts.usageKnown()) {
+            return UsageRecord.Source.NONE;
+        }
+        return complete ? UsageRecord.Source.FINAL : UsageRecord.Source.RUNNING;
+    }
+}

@@ -1,0 +1,87 @@
+package routes.auth;
+
+import java.nio.charset.StandardCharsets;
+import java.util.function.BooleanSupplier;
+import org.apache.camel.Exchange;
+import org.apache.camel.Processor;
+import org.jspecify.annotations.Nullable;
+import routes.error.ErrorCode;
+import routes.error.GatewayException;
+import routes.request.ApiKey;
+import routes.request.InferenceRequest;
+import routes.request.RequestHead;
+import routes.request.RequestHead.Known;
+
+/**
+ * The step {@code auth}: finds out whose key the request carries, in {@code Authorization: Bearer} or {@code x-api-key}, and
+ * reserves the place of its usage line. Needs no body.
+ *
+ * <p><b>Threading:</b> any thread; neither blocks nor keeps anything.
+ */
+public final class AuthStep implements Processor {
+
+    private static final int BEARER = "Bearer ".length();
+
+    private final Keys keys;
+    private final BooleanSupplier reserveUsage;
+
+    /** @param reserveUsage takes the place of one usage line; false when there is none */
+    public AuthStep(Keys keys, BooleanSupplier reserveUsage) {
+        this.keys = keys;
+        this.reserveUsage = reserveUsage;
+    }
+
+    @Override
+    public void process(Exchange exchange) throws GatewayException {
+        if (!(exchange.getMessage().getBody() instanceof InferenceRequest request) || request.isFinished()) {
+            return;
+        }
+        ApiKey key = authenticate(request.head());
+        if (!reserveUsage.getAsBoolean()) {
+            throw new GatewayException(ErrorCode.USAGE_BACKLOG);
+        }
+        request.authenticated(key);
+    }
+
+    private ApiKey authenticate(RequestHead head) throws GatewayException {
+        if (head.repeated(Known.AUTHORIZATION) || head.repeated(Known.X_API_KEY)) {
+            throw new GatewayException(ErrorCode.CONFLICTING_API_KEYS, "The request carries more than one API key: send one.");
+        }
+        ApiKey bearer = head.has(Known.AUTHORIZATION) ? bearer(head) : null;
+        boolean byApiKey = head.has(Known.X_API_KEY);
+        if (!byApiKey) {
+            if (bearer == null) {
+                throw new GatewayException(
+                        head.has(Known.AUTHORIZATION) ? ErrorCode.INVALID_API_KEY : ErrorCode.MISSING_API_KEY);
+            }
+            return bearer;
+        }
+        ApiKey other = find(head.bytes(), head.valueStart(Known.X_API_KEY), head.valueLength(Known.X_API_KEY));
+        if (head.has(Known.AUTHORIZATION) && bearer != other) {
+            throw new GatewayException(ErrorCode.CONFLICTING_API_KEYS);
+        }
+        if (other == null) {
+            throw new GatewayException(ErrorCode.INVALID_API_KEY);
+        }
+        return other;
+    }
+
+    private @Nullable ApiKey bearer(RequestHead head) {
+        byte[] bytes = head.bytes();
+        int start = head.valueStart(Known.AUTHORIZATION);
+        int length = head.valueLength(Known.AUTHORIZATION);
+        if (length <= BEARER
+                || !new String(bytes, start, BEARER, StandardCharsets.US_ASCII).equalsIgnoreCase("Bearer ")) {
+            return null;
+        }
+        int skip = BEARER;
+        while (skip < length && bytes[start + skip] == ' ') {
+            skip++;
+        }
+        return find(bytes, start + skip, length - skip);
+    }
+
+    private @Nullable ApiKey find(byte[] bytes, int start, int length) {
+        return keys.find(bytes, start, length, System.currentTimeMillis());
+    }
+}

@@ -1,0 +1,90 @@
+package routes.auth;
+
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import routes.request.ApiKey;
+
+/**
+ * The keys that clients may use, found by the hash of their secret. Knows no secret.
+ *
+ * <p><b>Threading:</b> immutable; any thread may look up.
+ */
+public final class KeyStore {
+
+    private final Map<Sha256, ApiKey> keys;
+
+    private KeyStore(Map<Sha256, ApiKey> keys) {
+        this.keys = keys;
+    }
+
+    /**
+     * Reads {@code keys.yaml}.
+     *
+     * <p><b>Failure:</b> {@link IllegalArgumentException} with one line that names the file, the place and what is
+     * expected there; never a part of a secret or a hash.
+     */
+    public static KeyStore load(Path file) {
+        return of(file + ": ", KeysFile.read(file));
+    }
+
+    /**
+     * The same from text.
+     *
+     * @param name what messages call the source, such as {@code keys.yaml}
+     */
+    public static KeyStore parse(String name, String text) {
+        return of(name + ": ", KeysFile.parse(name, text));
+    }
+
+    /**
+     * The same from entries made by the program.
+     *
+     * @throws IllegalArgumentException if two entries share an id or a secret
+     */
+    public static KeyStore of(List<KeyEntry> entries) {
+        return of("", entries);
+    }
+
+    private static KeyStore of(String source, List<KeyEntry> entries) {
+        Map<Sha256, ApiKey> keys = new HashMap<>();
+        Map<Sha256, String> owners = new HashMap<>();
+        Set<String> ids = new HashSet<>();
+        for (KeyEntry entry : entries) {
+            String id = entry.key().id();
+            if (!ids.add(id)) {
+                throw new IllegalArgumentException(source + "two keys have the id '" + id + "' (expected: each its own)");
+            }
+            String owner = owners.putIfAbsent(entry.hash(), id);
+            if (owner != null) {
+                throw new IllegalArgumentException(
+                        source + "keys '" + owner + "' and '" + id + "' have the same secret (expected: each its own)");
+            }
+            if (entry.enabled()) {
+                keys.put(entry.hash(), entry.key());
+            }
+        }
+        return new KeyStore(keys);
+    }
+
+    /**
+     * The key that this secret proves, or null when there is none, it is disabled or it has expired.
+     *
+     * @param secret holds the client's secret as it was sent; borrowed
+     * @param nowMillis wall-clock time since the epoch
+     */
+    public @Nullable ApiKey find(byte[] secret, int offset, int length, long nowMillis) {
+        // comparing in constant time would hide nothing: who does not know the secret can not steer its hash
+        ApiKey key = keys.get(Sha256.of(secret, offset, length));
+        return key != null && nowMillis < key.expiresAtEpochMillis() ? key : null;
+    }
+
+    /** How many keys are enabled, those that have expired included. */
+    public int size() {
+        return keys.size();
+    }
+}

@@ -1,0 +1,31 @@
+package routes.auth;
+
+import org.jspecify.annotations.Nullable;
+import routes.request.ApiKey;
+
+/**
+ * The {@link KeyStore} in force, which a reload replaces whole.
+ *
+ * <p><b>Threading:</b> any thread; a look-up sees the old store or the new one, never a mixture.
+ */
+public final class Keys {
+
+    private volatile KeyStore current;
+
+    public Keys(KeyStore current) {
+        this.current = current;
+    }
+
+    public void replace(KeyStore next) {
+        current = next;
+    }
+
+    public KeyStore current() {
+        return current;
+    }
+
+    /** As {@link KeyStore#find}. */
+    public @Nullable ApiKey find(byte[] secret, int offset, int length, long nowMillis) {
+        return current.find(secret, offset, length, nowMillis);
+    }
+}

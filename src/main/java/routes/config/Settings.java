@@ -1,0 +1,163 @@
+package routes.config;
+
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.LinkedHashSet;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The checked values of all {@link Setting}s for one start.
+ *
+ * <p><b>Failure:</b> the constructor names the property, the value found and what is expected, in one line.
+ */
+public final class Settings {
+
+    private static final Pattern DURATION = Pattern.compile("(\\d{1,9})\\s*(ms|s|m|h|d)?");
+    private static final Pattern BYTES = Pattern.compile("(\\d{1,18})\\s*([kmg]?)i?b?");
+
+    private final Map<Setting, String> text = new EnumMap<>(Setting.class);
+    private final Map<Setting, Long> numbers = new EnumMap<>(Setting.class);
+
+    /** @param lookup gives the configured value of a property, or nothing for the default */
+    public Settings(Function<String, Optional<String>> lookup) {
+        for (Setting setting : Setting.values()) {
+            String value = lookup.apply(setting.key()).orElse(setting.defaultValue()).trim();
+            text.put(setting, value);
+            switch (setting.kind()) {
+                case TEXT -> {}
+                case FLAG -> {
+                    if (!value.equalsIgnoreCase("true") && !value.equalsIgnoreCase("false")) {
+                        throw invalid(setting, value, setting.kind().expected());
+                    }
+                }
+                case INTEGER -> numbers.put(setting, parseInteger(setting, value));
+                case BYTES -> numbers.put(setting, parseBytes(setting, value));
+                case DURATION -> numbers.put(setting, parseDuration(setting, value));
+            }
+        }
+        between(Setting.PORT, 0, 65535);
+        between(Setting.EVENT_LOOPS, 0, 1024);
+        between(Setting.MAX_HEAD_BYTES, 1024, 1 << 20);
+        between(Setting.MAX_HEADER_FIELDS, 8, 10_000);
+        between(Setting.MAX_BODY_BYTES, 1, Integer.MAX_VALUE / 2);
+        between(Setting.BODY_BUDGET_BYTES, number(Setting.MAX_BODY_BYTES), Long.MAX_VALUE);
+        between(Setting.MAX_ATTEMPTS, 1, 16);
+        between(Setting.USAGE_MAX_PENDING, 1, 10_000_000);
+        between(Setting.DEMO_REPLICAS, 0, 64);
+        between(Setting.DEMO_FIRST_PORT, 0, 65535);
+        for (Setting setting : Setting.values()) {
+            if (setting.kind() == Setting.Kind.DURATION && number(setting) == 0) {
+                throw invalid(setting, text(setting), "a duration longer than zero");
+            }
+        }
+    }
+
+    public String text(Setting setting) {
+        return value(text, setting);
+    }
+
+    public boolean flag(Setting setting) {
+        return Boolean.parseBoolean(text(setting));
+    }
+
+    public int integer(Setting setting) {
+        return Math.toIntExact(number(setting));
+    }
+
+    public long bytes(Setting setting) {
+        return number(setting);
+    }
+
+    public long nanos(Setting setting) {
+        return Duration.ofMillis(number(setting)).toNanos();
+    }
+
+    public Duration duration(Setting setting) {
+        return Duration.ofMillis(number(setting));
+    }
+
+    /** Lower-case names of a comma-separated setting. */
+    public Set<String> names(Setting setting) {
+        Set<String> names = new LinkedHashSet<>();
+        for (String name : text(setting).split(",", -1)) {
+            if (!name.isBlank()) {
+                names.add(name.trim().toLowerCase(Locale.ROOT));
+            }
+        }
+        return names;
+    }
+
+    private long number(Setting setting) {
+        return value(numbers, setting);
+    }
+
+    private static <T> T value(Map<Setting, T> values, Setting setting) {
+        T value = values.get(setting);
+        if (value == null) {
+            throw new IllegalStateException(setting.key() + " is of kind " + setting.kind());
+        }
+        return value;
+    }
+
+    private void between(Setting setting, long least, long most) {
+        long value = number(setting);
+        if (value < least || value > most) {
+            String range = most == Long.MAX_VALUE ? "at least " + least : least + " to " + most;
+            throw invalid(setting, text(setting), range);
+        }
+    }
+
+    private static long parseInteger(Setting setting, String value) {
+        try {
+            return Integer.parseInt(value);
+        } catch (NumberFormatException e) {
+            throw invalid(setting, value, setting.kind().expected());
+        }
+    }
+
+    private static long parseBytes(Setting setting, String value) {
+        Matcher m = BYTES.matcher(value.toLowerCase(Locale.ROOT));
+        if (!m.matches()) {
+            throw invalid(setting, value, setting.kind().expected());
+        }
+        int shift =
+                switch (m.group(2)) {
+                    case "k" -> 10;
+                    case "m" -> 20;
+                    case "g" -> 30;
+                    default -> 0;
+                };
+        long number = Long.parseLong(m.group(1));
+        if (number > Long.MAX_VALUE >> shift) {
+            throw invalid(setting, value, setting.kind().expected());
+        }
+        return number << shift;
+    }
+
+    private static long parseDuration(Setting setting, String value) {
+        Matcher m = DURATION.matcher(value.toLowerCase(Locale.ROOT));
+        if (!m.matches()) {
+            throw invalid(setting, value, setting.kind().expected());
+        }
+        long number = Long.parseLong(m.group(1));
+        String unit = m.group(2) == null ? "ms" : m.group(2);
+        return switch (unit) {
+            case "ms" -> number;
+            case "s" -> number * 1_000;
+            case "m" -> number * 60_000;
+            case "h" -> number * 3_600_000;
+            default -> number * 86_400_000;
+        };
+    }
+
+    private static IllegalArgumentException invalid(Setting setting, String value, String expected) {
+        return new IllegalArgumentException(
+                setting.key() + ": '" + value + "' (expected: " + expected + "; environment: " + setting.environmentName() + ")");
+    }
+}

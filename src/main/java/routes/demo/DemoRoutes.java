@@ -1,0 +1,159 @@
+package routes.demo;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.netty.handler.codec.http.FullHttpRequest;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.QueryStringDecoder;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.util.Set;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** Answers each path as vLLM does; only what lies below {@code /v1} asks for the key. */
+final class DemoRoutes {
+
+    private static final Set<String> GENERATING =
+            Set.of("/v1/chat/completions", "/v1/completions", "/v1/embeddings");
+    private static final Set<String> READABLE = Set.of("/v1/models", "/health", "/version", "/metrics");
+    private static final String MODEL = "/v1/models/";
+
+    private final Engine engine;
+    private final DemoOptions options;
+    private final byte @Nullable [] authorization;
+
+    DemoRoutes(Engine engine) {
+        this.engine = engine;
+        options = engine.options;
+        authorization =
+                options.apiKey() == null ? null : ("Bearer " + options.apiKey()).getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** Borrows the request. */
+    void handle(FullHttpRequest request, DemoConnection connection) {
+        if (request.decoderResult().isFailure()) {
+            connection.refuse("Invalid HTTP request received.");
+            return;
+        }
+        try {
+            String path = path(request);
+            if (path.startsWith("/v1") && !mayPass(request)) {
+                connection.json(401, CompletionJson.object().put("error", "Unauthorized"));
+            } else if (GENERATING.contains(path)) {
+                require(request, HttpMethod.POST);
+                engine.requests.incrementAndGet();
+                generate(path, request, connection);
+            } else if (READABLE.contains(path) || path.startsWith(MODEL)) {
+                require(request, HttpMethod.GET);
+                read(path, connection);
+            } else {
+                throw DemoRejection.unknownPath();
+            }
+        } catch (DemoRejection e) {
+            connection.json(e.status(), e.json());
+        }
+    }
+
+    private void read(String path, DemoConnection connection) throws DemoRejection {
+        switch (path) {
+            case "/health" -> connection.send(200, "", new byte[0]);
+            case "/version" -> connection.json(200, CompletionJson.object().put("version", "0.0.0+demo"));
+            case "/metrics" -> connection.send(
+                    200, "text/plain; version=0.0.4; charset=utf-8", DemoMetrics.text(engine));
+            case "/v1/models" -> {
+                ObjectNode list = CompletionJson.object().put("object", "list");
+                ArrayNode data = list.putArray("data");
+                options.models().forEach(model -> data.add(model(model)));
+                connection.json(200, list);
+            }
+            default -> {
+                String name = path.substring(MODEL.length());
+                if (!options.models().contains(name)) {
+                    throw DemoRejection.unknownModel(name);
+                }
+                connection.json(200, model(name));
+            }
+        }
+    }
+
+    private void generate(String path, FullHttpRequest request, DemoConnection connection) throws DemoRejection {
+        requireJson(request);
+        JsonNode body = Json.object(request.content());
+        if (path.equals("/v1/embeddings")) {
+            String model = CompletionRequest.model(body, options);
+            Prompt prompt = new Prompt(body.path("cache_salt").asText(""));
+            start(connection, new Generation.Job(prompt, 0, 1), new EmbeddingOutput(connection, body, model, prompt));
+            return;
+        }
+        boolean chat = path.equals("/v1/chat/completions");
+        CompletionRequest asked = chat ? CompletionRequest.chat(body, options) : CompletionRequest.text(body, options);
+        String id = id(request);
+        CompletionJson json =
+                chat ? new ChatJson(asked, id, options.name()) : new TextJson(asked, id, options.name());
+        failIfAsked();
+        if (asked.streaming().on()) {
+            connection.startStream();
+        }
+        Generation.Job job = new Generation.Job(asked.prompt(), asked.tokens(), asked.choices());
+        connection.generate(new Generation(engine, connection, job, new CompletionOutput(connection, json)));
+    }
+
+    private void start(DemoConnection connection, Generation.Job job, Output output) throws DemoRejection {
+        failIfAsked();
+        connection.generate(new Generation(engine, connection, job, output));
+    }
+
+    private void failIfAsked() throws DemoRejection {
+        if (engine.failsNow()) {
+            throw DemoRejection.failure();
+        }
+    }
+
+    private boolean mayPass(FullHttpRequest request) {
+        if (authorization == null || request.method().equals(HttpMethod.OPTIONS)) {
+            return true;
+        }
+        String given = request.headers().get(HttpHeaderNames.AUTHORIZATION, "");
+        return MessageDigest.isEqual(authorization, given.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static String path(FullHttpRequest request) throws DemoRejection {
+        try {
+            return new QueryStringDecoder(request.uri()).path();
+        } catch (IllegalArgumentException e) {
+            throw DemoRejection.unknownPath();
+        }
+    }
+
+    private static void require(FullHttpRequest request, HttpMethod method) throws DemoRejection {
+        if (!request.method().equals(method)) {
+            throw DemoRejection.wrongMethod();
+        }
+    }
+
+    private static void requireJson(FullHttpRequest request) throws DemoRejection {
+        String type = request.headers().get(HttpHeaderNames.CONTENT_TYPE, "");
+        int end = type.indexOf(';');
+        if (!(end < 0 ? type : type.substring(0, end)).strip().equalsIgnoreCase("application/json")) {
+            throw DemoRejection.badRequest("Unsupported Media Type: Only 'application/json' is allowed", null);
+        }
+    }
+
+    private static String id(FullHttpRequest request) {
+        String given = request.headers().get("x-request-id");
+        return given != null ? given : UUID.randomUUID().toString().replace("-", "");
+    }
+
+    private static ObjectNode model(String name) {
+        return CompletionJson.object()
+                .put("id", name)
+                .put("object", "model")
+                .put("created", 0)
+                .put("owned_by", "dromedary-demo")
+                .put("root", name)
+                .putNull("parent");
+    }
+}

@@ -1,0 +1,180 @@
+package routes.door;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import routes.request.Client;
+import routes.request.Client.AnswerHead;
+import routes.request.Client.BodyFraming;
+
+/**
+ * Writes answers as HTTP/1.1 bytes, straight to the socket's outbound buffer. A head waits for the first piece of its body
+ * and leaves with it in one buffer when it fits.
+ *
+ * <p><b>Threading:</b> event-loop confined. <b>Ownership:</b> owns a head that waits until it is written or
+ * {@link #release}d.
+ */
+final class AnswerWriter {
+
+    /** Room behind a head for the first piece of a body. */
+    private static final int JOINED_BYTES = 4096;
+
+    private static final byte[][] STATUS_LINES = new byte[600][];
+    private static final byte[] CHUNKED = ascii("transfer-encoding: chunked\r\n");
+    private static final byte[] CLOSE = ascii("connection: close\r\n");
+    private static final byte[] KEEP_ALIVE = ascii("connection: keep-alive\r\n");
+    private static final byte[] CONTENT_LENGTH = ascii("content-length: ");
+    private static final byte[] REQUEST_ID = ascii("x-request-id: ");
+    private static final byte[] CRLF = ascii("\r\n");
+    private static final byte[] CONTINUE = ascii("HTTP/1.1 100 Continue\r\n\r\n");
+
+    private final ChannelHandlerContext ctx;
+    private @Nullable ByteBuf waiting;
+
+    AnswerWriter(ChannelHandlerContext ctx) {
+        this.ctx = ctx;
+    }
+
+    /** How the connection goes on after an answer. */
+    record Ending(boolean http10, boolean reuse) {}
+
+    void sendContinue() {
+        ctx.writeAndFlush(ctx.alloc().directBuffer(CONTINUE.length).writeBytes(CONTINUE), ctx.voidPromise());
+    }
+
+    /**
+     * Begins an answer with a replica's head.
+     *
+     * @return how the body is framed; null when it can only end with the connection
+     */
+    @Nullable BodyFraming head(AnswerHead head, String requestId, Ending ending) {
+        ByteBuf out = ctx.alloc().directBuffer(head.maxLinesLength() + 320 + JOINED_BYTES);
+        out.writeBytes(statusLine(head.status()));
+        head.writeLines(out);
+        out.writeBytes(REQUEST_ID);
+        ByteBufUtil.writeAscii(out, requestId);
+        out.writeBytes(CRLF);
+        BodyFraming framing = BodyFraming.PLAIN;
+        boolean reuse = ending.reuse();
+        if (!head.bodyless()) {
+            if (head.contentLength() >= 0) {
+                out.writeBytes(CONTENT_LENGTH);
+                number(out, head.contentLength());
+                out.writeBytes(CRLF);
+            } else if (!ending.http10()) {
+                out.writeBytes(CHUNKED);
+                framing = BodyFraming.CHUNKED;
+            } else {
+                reuse = false;
+            }
+        }
+        connection(out, ending, reuse);
+        out.writeBytes(CRLF);
+        waiting = out;
+        return reuse == ending.reuse() ? framing : null;
+    }
+
+    /** Takes ownership. */
+    void write(ByteBuf piece) {
+        ByteBuf head = waiting;
+        if (head == null) {
+            ctx.write(piece, ctx.voidPromise());
+            return;
+        }
+        waiting = null;
+        if (piece.readableBytes() <= head.writableBytes()) {
+            head.writeBytes(piece);
+            piece.release();
+            ctx.write(head, ctx.voidPromise());
+        } else {
+            ctx.write(head, ctx.voidPromise());
+            ctx.write(piece, ctx.voidPromise());
+        }
+    }
+
+    void flush() {
+        ByteBuf head = waiting;
+        if (head != null) {
+            waiting = null;
+            ctx.write(head, ctx.voidPromise());
+        }
+        ctx.flush();
+    }
+
+    /**
+     * Writes a whole answer.
+     *
+     * @param body null for the head alone, as HEAD asks for
+     */
+    void whole(int status, List<Map.Entry<String, String>> headers, Content content, Ending ending) {
+        ByteBuf out = ctx.alloc().directBuffer(512 + content.body.length);
+        out.writeBytes(statusLine(status));
+        line(out, "content-type", content.type);
+        for (Map.Entry<String, String> header : headers) {
+            line(out, header.getKey(), header.getValue());
+        }
+        out.writeBytes(CONTENT_LENGTH);
+        number(out, content.body.length);
+        out.writeBytes(CRLF);
+        connection(out, ending, ending.reuse());
+        out.writeBytes(CRLF);
+        if (!content.headOnly) {
+            out.writeBytes(content.body);
+        }
+        ctx.write(out, ctx.voidPromise());
+    }
+
+    /** @param headOnly whether the body stays here, as HEAD asks for */
+    record Content(String type, byte[] body, boolean headOnly) {}
+
+    void release() {
+        ByteBuf head = waiting;
+        waiting = null;
+        if (head != null) {
+            head.release();
+        }
+    }
+
+    private static void connection(ByteBuf out, Ending ending, boolean reuse) {
+        if (!reuse) {
+            out.writeBytes(CLOSE);
+        } else if (ending.http10()) {
+            out.writeBytes(KEEP_ALIVE);
+        }
+    }
+
+    private static void line(ByteBuf out, String name, String value) {
+        if (value.chars().anyMatch(c -> c < ' ' || c > '~')) {
+            // a value from a step must not begin another header
+            return;
+        }
+        ByteBufUtil.writeAscii(out, name);
+        out.writeByte(':').writeByte(' ');
+        ByteBufUtil.writeAscii(out, value);
+        out.writeBytes(CRLF);
+    }
+
+    private static void number(ByteBuf out, long value) {
+        ByteBufUtil.writeAscii(out, Long.toString(value));
+    }
+
+    private static byte[] statusLine(int status) {
+        byte[] line = status < STATUS_LINES.length ? STATUS_LINES[status] : null;
+        if (line == null) {
+            line = ascii("HTTP/1.1 " + status + ' ' + HttpResponseStatus.valueOf(status).reasonPhrase() + "\r\n");
+            if (status < STATUS_LINES.length) {
+                STATUS_LINES[status] = line;
+            }
+        }
+        return line;
+    }
+
+    private static byte[] ascii(String text) {
+        return text.getBytes(StandardCharsets.US_ASCII);
+    }
+}

@@ -1,0 +1,64 @@
+package routes.model;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import org.apache.camel.Endpoint;
+import org.apache.camel.spi.annotations.Component;
+import org.apache.camel.support.DefaultComponent;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The directory of served models: the newest running consumer of a name wins, older ones finish what they have.
+ *
+ * <p><b>Threading:</b> look-ups read one immutable snapshot; changes replace it under the component's monitor.
+ */
+@Component("model")
+public final class ModelComponent extends DefaultComponent {
+
+    private volatile Map<String, List<ModelConsumer>> directory = Map.of();
+
+    @Override
+    protected Endpoint createEndpoint(String uri, String remaining, Map<String, Object> parameters) throws Exception {
+        ModelEndpoint endpoint = new ModelEndpoint(uri, this);
+        endpoint.setName(remaining);
+        setProperties(endpoint, parameters);
+        return endpoint;
+    }
+
+    synchronized void add(ModelConsumer consumer) {
+        Map<String, List<ModelConsumer>> next = new LinkedHashMap<>(directory);
+        for (String name : consumer.names()) {
+            List<ModelConsumer> serving = new ArrayList<>(next.getOrDefault(name, List.of()));
+            serving.add(0, consumer);
+            next.put(name, List.copyOf(serving));
+        }
+        directory = next;
+    }
+
+    synchronized void remove(ModelConsumer consumer) {
+        Map<String, List<ModelConsumer>> next = new LinkedHashMap<>();
+        directory.forEach((name, serving) -> {
+            List<ModelConsumer> left =
+                    serving.stream().filter(other -> other != consumer).toList();
+            if (!left.isEmpty()) {
+                next.put(name, left);
+            }
+        });
+        directory = next;
+    }
+
+    /** The route that serves a model, by its name or an alias; exact, nothing trimmed or folded. */
+    @Nullable ModelConsumer find(String name) {
+        List<ModelConsumer> serving = directory.get(name);
+        return serving == null ? null : serving.get(0);
+    }
+
+    /** Every name and alias, in order. */
+    SortedSet<String> names() {
+        return new TreeSet<>(directory.keySet());
+    }
+}

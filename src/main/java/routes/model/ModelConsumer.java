@@ -1,0 +1,61 @@
+package routes.model;
+
+import java.util.LinkedHashSet;
+import java.util.Set;
+import org.apache.camel.Processor;
+import org.apache.camel.ShutdownRunningTask;
+import org.apache.camel.spi.ShutdownAware;
+import org.apache.camel.support.DefaultConsumer;
+
+/** The beginning of a model's route: in the directory while the route runs. */
+final class ModelConsumer extends DefaultConsumer implements ShutdownAware {
+
+    private final ModelEndpoint endpoint;
+
+    ModelConsumer(ModelEndpoint endpoint, Processor processor) {
+        super(endpoint, processor);
+        this.endpoint = endpoint;
+    }
+
+    /** The model's own name. */
+    String name() {
+        return endpoint.getName();
+    }
+
+    Set<String> names() {
+        Set<String> names = new LinkedHashSet<>();
+        names.add(endpoint.getName());
+        for (String alias : endpoint.getAliases().split(",", -1)) {
+            if (!alias.isBlank()) {
+                names.add(alias.trim());
+            }
+        }
+        return names;
+    }
+
+    @Override
+    protected void doStart() throws Exception {
+        super.doStart();
+        endpoint.directory().add(this);
+    }
+
+    @Override
+    protected void doStop() throws Exception {
+        endpoint.directory().remove(this);
+        super.doStop();
+    }
+
+    /** Serves what is on its way while the routes before it drain. */
+    @Override
+    public boolean deferShutdown(ShutdownRunningTask task) {
+        return true;
+    }
+
+    @Override
+    public int getPendingExchangesSize() {
+        return 0;
+    }
+
+    @Override
+    public void prepareShutdown(boolean suspendOnly, boolean forced) {}
+}

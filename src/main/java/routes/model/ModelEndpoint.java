@@ -1,0 +1,79 @@
+package routes.model;
+
+import org.apache.camel.AsyncEndpoint;
+import org.apache.camel.Category;
+import org.apache.camel.Consumer;
+import org.apache.camel.MultipleConsumersSupport;
+import org.apache.camel.Processor;
+import org.apache.camel.Producer;
+import org.apache.camel.spi.Metadata;
+import org.apache.camel.spi.UriEndpoint;
+import org.apache.camel.spi.UriParam;
+import org.apache.camel.spi.UriPath;
+import org.apache.camel.support.DefaultEndpoint;
+
+/** Serve a model by name, or send a request to the route that serves the model it asks for. */
+@UriEndpoint(
+        firstVersion = "1.0.0",
+        scheme = "model",
+        title = "Model",
+        syntax = "model:name",
+        category = {Category.AI, Category.CORE},
+        remote = false)
+public final class ModelEndpoint extends DefaultEndpoint implements AsyncEndpoint, MultipleConsumersSupport {
+
+    @UriPath
+    @Metadata(
+            required = true,
+            description = "Name of the model, slashes and capitals included. A producer may use * for the model that the"
+                    + " request asks for.")
+    private String name = "";
+
+    @UriParam(label = "consumer", description = "Other names for the model, separated by commas.")
+    private String aliases = "";
+
+    public ModelEndpoint(String uri, ModelComponent component) {
+        super(uri, component);
+    }
+
+    ModelComponent directory() {
+        return (ModelComponent) getComponent();
+    }
+
+    /** An old and a new route may serve the same model while one replaces the other. */
+    @Override
+    public boolean isMultipleConsumersSupported() {
+        return true;
+    }
+
+    @Override
+    public Producer createProducer() {
+        return new ModelProducer(this);
+    }
+
+    @Override
+    public Consumer createConsumer(Processor processor) throws Exception {
+        if (name.isEmpty() || name.equals("*")) {
+            throw new IllegalArgumentException("from: model:" + name + " (expected: the name of one model)");
+        }
+        ModelConsumer consumer = new ModelConsumer(this, processor);
+        configureConsumer(consumer);
+        return consumer;
+    }
+
+    public String getName() {
+        return name;
+    }
+
+    public void setName(String name) {
+        this.name = name;
+    }
+
+    public String getAliases() {
+        return aliases;
+    }
+
+    public void setAliases(String aliases) {
+        this.aliases = aliases;
+    }
+}

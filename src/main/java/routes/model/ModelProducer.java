@@ -1,0 +1,136 @@
+package routes.model;
+
+import com.fasterxml.jackson.core.io.JsonStringEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.apache.camel.AsyncCallback;
+import org.apache.camel.Exchange;
+import org.apache.camel.support.DefaultAsyncProducer;
+import org.jspecify.annotations.Nullable;
+import routes.error.ErrorBody;
+import routes.error.ErrorCode;
+import routes.error.GatewayException;
+import routes.request.Api;
+import routes.request.ApiKey;
+import routes.request.InferenceRequest;
+
+/**
+ * Sends a request to the route of its model, or answers what models there are. A model that doesn't exist and one that the
+ * key may not use get the same answer.
+ *
+ * <p><b>Threading:</b> event loop; never blocks.
+ */
+final class ModelProducer extends DefaultAsyncProducer {
+
+    private final ModelEndpoint endpoint;
+
+    ModelProducer(ModelEndpoint endpoint) {
+        super(endpoint);
+        this.endpoint = endpoint;
+    }
+
+    @Override
+    public boolean process(Exchange exchange, AsyncCallback callback) {
+        InferenceRequest request = exchange.getMessage().getBody(InferenceRequest.class);
+        if (request == null || request.isFinished()) {
+            callback.done(true);
+            return true;
+        }
+        if (request.api().body() == Api.Body.NONE) {
+            if (request.loop().inEventLoop()) {
+                list(request);
+                callback.done(true);
+                return true;
+            }
+            request.loop().execute(() -> {
+                list(request);
+                callback.done(false);
+            });
+            return false;
+        }
+        boolean any = endpoint.getName().equals("*");
+        String asked = any ? request.getModel() : endpoint.getName();
+        ModelConsumer consumer = asked == null ? null : endpoint.directory().find(asked);
+        if (asked == null || consumer == null || any && !allowed(request.caller(), asked, consumer.name())) {
+            exchange.setException(unknown(asked == null ? "" : asked));
+            callback.done(true);
+            return true;
+        }
+        request.pool(consumer.name());
+        return consumer.getAsyncProcessor().process(exchange, callback);
+    }
+
+    private void list(InferenceRequest request) {
+        if (request.isFinished()) {
+            return;
+        }
+        if (request.api() == Api.MODEL) {
+            String id = decode(request.head().path().substring(Api.MODEL.path().length()));
+            ModelConsumer consumer = endpoint.directory().find(id);
+            if (consumer == null || !allowed(request.caller(), id, consumer.name())) {
+                request.fail(unknown(id));
+                return;
+            }
+            StringBuilder json = new StringBuilder();
+            describe(json, id);
+            answer(request, json);
+            return;
+        }
+        StringBuilder json = new StringBuilder("{\"object\":\"list\",\"data\":[");
+        boolean first = true;
+        for (String name : endpoint.directory().names()) {
+            ModelConsumer consumer = endpoint.directory().find(name);
+            if (consumer != null && allowed(request.caller(), name, consumer.name())) {
+                if (!first) {
+                    json.append(',');
+                }
+                first = false;
+                describe(json, name);
+            }
+        }
+        answer(request, json.append("]}"));
+    }
+
+    private static void answer(InferenceRequest request, StringBuilder json) {
+        request.client()
+                .answer(200, "application/json", json.toString().getBytes(StandardCharsets.UTF_8), List.of());
+        request.answered(200);
+    }
+
+    private static void describe(StringBuilder json, String id) {
+        json.append("{\"id\":\"");
+        JsonStringEncoder.getInstance().quoteAsString(id, json);
+        json.append("\",\"object\":\"model\",\"created\":0,\"owned_by\":\"dromedary\"}");
+    }
+
+    /** A key that names an alias may use it, and so may one that names the model itself. */
+    private static boolean allowed(@Nullable ApiKey key, String asked, String name) {
+        return key != null && (key.mayUse(name) || key.mayUse(asked));
+    }
+
+    private static GatewayException unknown(String model) {
+        return new GatewayException(
+                ErrorCode.MODEL_NOT_FOUND,
+                "The model '" + ErrorBody.excerpt(model) + "' does not exist or you do not have access to it.",
+                "model");
+    }
+
+    /** Percent-decodes as UTF-8; the path was checked when it was read. */
+    private static String decode(String text) {
+        if (text.indexOf('%') < 0) {
+            return text;
+        }
+        byte[] out = new byte[text.length()];
+        int length = 0;
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c == '%') {
+                out[length++] = (byte) Integer.parseInt(text, i + 1, i + 3, 16);
+                i += 2;
+            } else {
+                out[length++] = (byte) c;
+            }
+        }
+        return new String(out, 0, length, StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,208 @@
+package routes.net;
+
+import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.FastThreadLocal;
+import io.netty.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A hashed timer wheel for one event loop: arming, moving and cancelling cost a few instructions however many timers
+ * there are, and an entry needs no allocation.
+ *
+ * <p>A deadline that moves later costs nothing: the entry stays where it is and moves when its old slot comes round. The
+ * loop is woken only for slots that hold something. Resolution is {@value #TICK_MILLIS} ms; an entry never expires early.
+ *
+ * <p><b>Threading:</b> event-loop confined.
+ */
+public final class TimerWheel {
+
+    private static final long TICK_MILLIS = 4;
+    private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(TICK_MILLIS);
+    private static final int SLOTS = 1024;
+    private static final FastThreadLocal<@Nullable TimerWheel> WHEELS = new FastThreadLocal<>();
+
+    private final EventLoop loop;
+    private final Entry[] heads = new Entry[SLOTS];
+    private final long[] occupied = new long[SLOTS / 64];
+    private final Entry due = new Head();
+    private final long startNanos = System.nanoTime();
+    private long tick;
+    private int size;
+    private @Nullable ScheduledFuture<?> wakeUp;
+    private long wakeUpTick;
+
+    private TimerWheel(EventLoop loop) {
+        this.loop = loop;
+        for (int i = 0; i < SLOTS; i++) {
+            heads[i] = new Head();
+        }
+    }
+
+    /** The wheel of the event loop that this thread runs. */
+    public static TimerWheel of(EventLoop loop) {
+        TimerWheel wheel = WHEELS.get();
+        if (wheel == null || wheel.loop != loop) {
+            if (!loop.inEventLoop()) {
+                throw new IllegalStateException("not on the event loop");
+            }
+            wheel = new TimerWheel(loop);
+            WHEELS.set(wheel);
+        }
+        return wheel;
+    }
+
+    /** A timer; extend it and arm it with {@link TimerWheel#arm}. */
+    public abstract static class Entry {
+        private @Nullable Entry previous;
+        private @Nullable Entry next;
+        private long deadlineNanos;
+        private long tick;
+
+        /** Called once the deadline has passed; the entry is no longer armed and may be armed again. */
+        protected abstract void expired(long nowNanos);
+
+        private boolean linked() {
+            return previous != null;
+        }
+    }
+
+    private static final class Head extends Entry {
+        Head() {
+            super.previous = this;
+            super.next = this;
+        }
+
+        @Override
+        protected void expired(long nowNanos) {}
+    }
+
+    /** Arms the entry for a time of {@link System#nanoTime()}, or moves it there. */
+    public void arm(Entry entry, long deadlineNanos) {
+        entry.deadlineNanos = deadlineNanos;
+        long due = Math.max(tick + 1, (deadlineNanos - startNanos) / TICK_NANOS + 1);
+        if (entry.linked()) {
+            if (entry.tick <= due) {
+                return;
+            }
+            unlink(entry);
+        }
+        link(entry, due);
+        if (wakeUp == null || due < wakeUpTick) {
+            scheduleWakeUp(due);
+        }
+    }
+
+    /** Disarms the entry; nothing happens when it isn't armed. */
+    public void cancel(Entry entry) {
+        if (entry.linked()) {
+            unlink(entry);
+        }
+    }
+
+    /** How many entries are armed. */
+    public int size() {
+        return size;
+    }
+
+    private void link(Entry entry, long due) {
+        int slot = (int) due & SLOTS - 1;
+        entry.tick = due;
+        append(heads[slot], entry);
+        occupied[slot >> 6] |= 1L << slot;
+    }
+
+    private void append(Entry head, Entry entry) {
+        Entry last = head.previous;
+        entry.previous = last;
+        entry.next = head;
+        if (last != null) {
+            last.next = entry;
+        }
+        head.previous = entry;
+        size++;
+    }
+
+    private void unlink(Entry entry) {
+        Entry before = entry.previous;
+        Entry after = entry.next;
+        if (before == null || after == null) {
+            return;
+        }
+        before.next = after;
+        after.previous = before;
+        entry.previous = null;
+        entry.next = null;
+        size--;
+        int slot = (int) entry.tick & SLOTS - 1;
+        if (before == after && before == heads[slot]) {
+            occupied[slot >> 6] &= ~(1L << slot);
+        }
+    }
+
+    private void scheduleWakeUp(long due) {
+        if (wakeUp != null) {
+            wakeUp.cancel(false);
+        }
+        wakeUpTick = due;
+        long delay = startNanos + due * TICK_NANOS - System.nanoTime();
+        wakeUp = loop.schedule(this::advance, Math.max(delay, 0), TimeUnit.NANOSECONDS);
+    }
+
+    private void advance() {
+        wakeUp = null;
+        long now = System.nanoTime();
+        long until = (now - startNanos) / TICK_NANOS;
+        while (tick < until) {
+            long next = nextOccupied(until);
+            tick = next;
+            if (next <= until) {
+                expire((int) next & SLOTS - 1, now);
+            } else {
+                tick = until;
+            }
+        }
+        if (size > 0) {
+            long next = nextOccupied(tick + SLOTS);
+            if (wakeUp == null || next < wakeUpTick) {
+                scheduleWakeUp(next);
+            }
+        }
+    }
+
+    /** The next tick after the current one whose slot holds entries; past {@code until} when there is none before. */
+    private long nextOccupied(long until) {
+        long candidate = tick + 1;
+        long last = Math.min(until, tick + SLOTS);
+        while (candidate <= last) {
+            int slot = (int) candidate & SLOTS - 1;
+            long word = occupied[slot >> 6] >>> slot;
+            if (word != 0) {
+                return candidate + Long.numberOfTrailingZeros(word);
+            }
+            candidate += 64 - (slot & 63);
+        }
+        return last + 1;
+    }
+
+    private void expire(int slot, long now) {
+        Entry head = heads[slot];
+        for (Entry entry = head.next; entry != null && entry != head; ) {
+            Entry following = entry.next;
+            if (entry.tick <= tick) {
+                unlink(entry);
+                append(due, entry);
+            }
+            entry = following;
+        }
+        // a callback may arm or cancel any entry, those still on this list included
+        for (Entry entry = due.next; entry != null && entry != due; entry = due.next) {
+            unlink(entry);
+            if (entry.deadlineNanos - now > 0) {
+                arm(entry, entry.deadlineNanos);
+            } else {
+                entry.expired(now);
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+package routes.prompt;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import java.nio.charset.StandardCharsets;
+import java.util.Objects;
+import net.openhft.hashing.LongHashFunction;
+import org.jspecify.annotations.Nullable;
+import routes.request.Prompt;
+
+/**
+ * The number that brings requests with a common beginning to the same replica, where the beginning is cached.
+ *
+ * <p>It is the session that the client names, else its {@code prompt_cache_key}, else the part of the prompt that a
+ * conversation's later turns repeat: model, tools, and the messages up to the end of the first one by the user. Each
+ * level is hashed with XXH3 seeded by the level before, so that equal prefixes of levels give equal prefixes of hashes.
+ * Equal bytes give equal keys in every gateway and runtime.
+ */
+public final class AffinityKey {
+
+    /** Bytes of a prompt without messages that count. */
+    private static final int PROMPT_BYTES = 4096;
+
+    private static final long SESSION_SEED = 1;
+    private static final long CACHE_KEY_SEED = 2;
+    private static final long PREFIX_SEED = 3;
+
+    private AffinityKey() {}
+
+    /**
+     * The key of one request.
+     *
+     * @param body the body that {@code prompt} was read from; borrowed
+     * @param session the session that the client named in a header, or null
+     */
+    public static long of(ByteBuf body, Prompt prompt, @Nullable String session) {
+        if (session != null) {
+            return hash(SESSION_SEED, session);
+        }
+        String cacheKey = prompt.promptCacheKey();
+        if (cacheKey != null) {
+            return hash(CACHE_KEY_SEED, cacheKey);
+        }
+        long key = hash(PREFIX_SEED, body, prompt.modelStart(), prompt.modelEnd());
+        if (prompt.toolsStart() >= 0) {
+            key = hash(key, body, prompt.toolsStart(), prompt.toolsEnd());
+        }
+        if (prompt.firstUserEnd() >= 0) {
+            return hash(key, body, prompt.messagesStart(), prompt.firstUserEnd());
+        }
+        int start = prompt.promptStart();
+        return start < 0 ? key : hash(key, body, start, Math.min(prompt.promptEnd(), start + PROMPT_BYTES));
+    }
+
+    private static long hash(long seed, String text) {
+        return LongHashFunction.xx3(seed).hashBytes(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static long hash(long seed, ByteBuf body, int start, int end) {
+        Objects.checkFromToIndex(start, end, body.readableBytes());
+        LongHashFunction xx3 = LongHashFunction.xx3(seed);
+        int at = body.readerIndex() + start;
+        int length = end - start;
+        if (body.hasMemoryAddress()) {
+            return xx3.hashMemory(body.memoryAddress() + at, length);
+        }
+        return body.hasArray()
+                ? xx3.hashBytes(body.array(), body.arrayOffset() + at, length)
+                : xx3.hashBytes(ByteBufUtil.getBytes(body, at, length));
+    }
+}

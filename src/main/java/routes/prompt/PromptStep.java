@@ -1,0 +1,110 @@
+package routes.prompt;
+
+import io.netty.buffer.ByteBuf;
+import java.util.Locale;
+import org.apache.camel.AsyncCallback;
+import org.apache.camel.Exchange;
+import org.apache.camel.support.AsyncProcessorSupport;
+import org.jspecify.annotations.Nullable;
+import routes.error.ErrorCode;
+import routes.error.GatewayException;
+import routes.request.Api;
+import routes.request.Client.BodyReader;
+import routes.request.InferenceRequest;
+import routes.request.Prompt;
+import routes.request.RequestHead.Known;
+
+/**
+ * The step {@code prompt}: waits for the request's body and reads from it what the gateway needs to know, in one pass.
+ *
+ * <p><b>Threading:</b> returns to the request's event loop wherever it was called.
+ */
+public final class PromptStep extends AsyncProcessorSupport {
+
+    private final @Nullable String sessionHeader;
+
+    /** @param sessionHeader lower-case name of the header that names a conversation; empty for none */
+    public PromptStep(String sessionHeader) {
+        this.sessionHeader = sessionHeader.isEmpty() ? null : sessionHeader;
+    }
+
+    @Override
+    public boolean process(Exchange exchange, AsyncCallback callback) {
+        if (!(exchange.getMessage().getBody() instanceof InferenceRequest request)) {
+            callback.done(true);
+            return true;
+        }
+        if (!request.loop().inEventLoop()) {
+            request.loop().execute(() -> read(exchange, request, callback));
+            return false;
+        }
+        read(exchange, request, callback);
+        return false;
+    }
+
+    private void read(Exchange exchange, InferenceRequest request, AsyncCallback callback) {
+        if (request.isFinished()) {
+            exchange.setRouteStop(true);
+            callback.done(false);
+            return;
+        }
+        if (request.api().body() == Api.Body.NONE) {
+            callback.done(false);
+            return;
+        }
+        String type = request.head().header(Known.CONTENT_TYPE);
+        if (request.head().repeated(Known.CONTENT_TYPE) || type != null && !isJson(type)) {
+            exchange.setException(new GatewayException(ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+                    "The body must be JSON: send 'Content-Type: application/json'."));
+            callback.done(false);
+            return;
+        }
+        if (request.head().has(Known.CONTENT_ENCODING)) {
+            exchange.setException(new GatewayException(ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+                    "The body must not be compressed: send it without Content-Encoding."));
+            callback.done(false);
+            return;
+        }
+        request.pending(() -> {
+            exchange.setRouteStop(true);
+            callback.done(false);
+        });
+        request.client().readBody(new BodyReader() {
+            @Override
+            public void complete(ByteBuf body) {
+                request.pending(null);
+                request.body(body);
+                GatewayException failure = understand(request, body);
+                if (failure != null) {
+                    exchange.setException(failure);
+                }
+                callback.done(false);
+            }
+
+            @Override
+            public void failed(GatewayException error) {
+                request.pending(null);
+                exchange.setException(error);
+                callback.done(false);
+            }
+        });
+    }
+
+    private @Nullable GatewayException understand(InferenceRequest request, ByteBuf body) {
+        try {
+            Prompt prompt = PromptScanner.scan(body);
+            String session = sessionHeader == null ? null : request.head().header(sessionHeader);
+            request.understood(prompt, AffinityKey.of(body, prompt, session));
+            return null;
+        } catch (GatewayException e) {
+            return e;
+        }
+    }
+
+    /** {@code application/json}, with or without parameters, and {@code application/…+json}. */
+    private static boolean isJson(String type) {
+        int end = type.indexOf(';');
+        String media = (end < 0 ? type : type.substring(0, end)).trim().toLowerCase(Locale.ROOT);
+        return media.equals("application/json") || media.startsWith("application/") && media.endsWith("+json");
+    }
+}

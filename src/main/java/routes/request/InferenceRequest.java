@@ -1,0 +1,408 @@
+package routes.request;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoop;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import routes.error.ErrorCode;
+import routes.error.GatewayException;
+import routes.net.TimerWheel;
+import routes.relay.AnswerFacts;
+import routes.replica.Replica;
+
+/**
+ * One inference request, from its head to the last byte of its answer; the body of its Camel exchange.
+ *
+ * <p>Its getters are for routes ({@code ${body.model}}); the other methods for the stages.
+ *
+ * <p><b>Threading:</b> confined to its event loop, {@link #loop()}; readable elsewhere by steps that the exchange was
+ * handed to. <b>Ownership:</b> owns the buffered prompt and its {@link Lease}. <b>Failure:</b> ends exactly once, in
+ * {@link #finish}; whatever comes later is ignored.
+ */
+public final class InferenceRequest extends TimerWheel.Entry {
+
+    /** What a connection passes on of itself. */
+    public record Origin(Client client, EventLoop loop, BodyBudget budget, Consumer<InferenceRequest> onFinish) {}
+
+    private final Origin origin;
+    private final Api api;
+    private final RequestHead head;
+    private final RequestIds ids;
+    private final Lease lease;
+    private final AnswerFacts facts = new AnswerFacts();
+    private final long startNanos;
+    private final long startMillis;
+
+    private @Nullable ApiKey caller;
+    private @Nullable ByteBuf body;
+    private int bodyBytes;
+    private @Nullable Prompt prompt;
+    private long affinityKey;
+    private @Nullable String pool;
+    private @Nullable Replica replica;
+    private @Nullable String affinity;
+    private int attempts;
+    private int staleAttempts;
+    private @Nullable Pending pending;
+    private @Nullable Runnable onWritable;
+
+    private boolean answering;
+    private int status;
+    private long answerBytes;
+    private long connectNanos = -1;
+    private long firstByteNanos;
+    private long firstTokenNanos;
+    private long endNanos;
+    private @Nullable Outcome outcome;
+    private @Nullable ErrorCode errorCode;
+
+    /** @param startNanos when the head was complete, of {@link System#nanoTime()} */
+    public InferenceRequest(Origin origin, Api api, RequestHead head, RequestIds ids, long startNanos) {
+        this.origin = origin;
+        this.api = api;
+        this.head = head;
+        this.ids = ids;
+        this.startNanos = startNanos;
+        this.startMillis = System.currentTimeMillis();
+        this.lease = new Lease(origin.budget());
+    }
+
+    // ---- what came in
+
+    public Client client() {
+        return origin.client();
+    }
+
+    public EventLoop loop() {
+        return origin.loop();
+    }
+
+    public Api api() {
+        return api;
+    }
+
+    public RequestHead head() {
+        return head;
+    }
+
+    public Lease lease() {
+        return lease;
+    }
+
+    public AnswerFacts facts() {
+        return facts;
+    }
+
+    /** The id that the client sees. */
+    public String getRequestId() {
+        return ids.toClient();
+    }
+
+    /** A fresh id for the upstream's next attempt. */
+    public String upstreamRequestId() {
+        return ids.toUpstream(attempts);
+    }
+
+    // ---- what the stages find out
+
+    public void authenticated(ApiKey key) {
+        caller = key;
+    }
+
+    public @Nullable ApiKey caller() {
+        return caller;
+    }
+
+    /** Keeps the body until the first byte of an answer goes out. Takes ownership. */
+    public void body(ByteBuf bytes) {
+        if (isFinished()) {
+            bytes.release();
+            return;
+        }
+        body = bytes;
+        bodyBytes = bytes.readableBytes();
+    }
+
+    /** The body's bytes; null once they were released. Borrowed; do not retain beyond a write. */
+    public @Nullable ByteBuf body() {
+        return body;
+    }
+
+    public void understood(Prompt read, long key) {
+        prompt = read;
+        affinityKey = key;
+    }
+
+    public @Nullable Prompt prompt() {
+        return prompt;
+    }
+
+    /** Hash of the prefix whose cache is worth keeping warm. */
+    public long affinityKey() {
+        return affinityKey;
+    }
+
+    /** The model's own name, whatever alias was asked for. */
+    public void pool(String name) {
+        pool = name;
+    }
+
+    /** @param why such as {@code home} or {@code spill} */
+    public void chosen(Replica chosen, String why) {
+        replica = chosen;
+        affinity = why;
+    }
+
+    public void attemptBegins(Replica to) {
+        replica = to;
+        attempts++;
+    }
+
+    /** The attempt met a pooled connection that the replica had closed meanwhile: no fault of anybody's, not counted. */
+    public void attemptWasStale() {
+        staleAttempts++;
+    }
+
+    /** Attempts that count against the limit of tries. */
+    public int countedAttempts() {
+        return attempts - staleAttempts;
+    }
+
+    public void connected(long nanos) {
+        connectNanos = nanos;
+    }
+
+    // ---- pending stages
+
+    /**
+     * A stage keeps the exchange until later. The latest call counts; null when it goes on.
+     *
+     * @param stage called if the request ends meanwhile
+     */
+    public void pending(@Nullable Pending stage) {
+        pending = stage;
+    }
+
+    /** @param action run when the client can take more of the answer; null for nobody */
+    public void onWritable(@Nullable Runnable action) {
+        onWritable = action;
+    }
+
+    /** The client keeps up again. */
+    public void clientWritable() {
+        Runnable action = onWritable;
+        if (action != null) {
+            action.run();
+        }
+    }
+
+    // ---- the answer
+
+    /** The first byte of an answer goes to the client: no retry from here on, and the prompt's memory is free. */
+    public void answerBegins(int withStatus, long nowNanos) {
+        answering = true;
+        status = withStatus;
+        firstByteNanos = nowNanos;
+        releaseBody();
+    }
+
+    public boolean isAnswering() {
+        return answering;
+    }
+
+    public void answerBytes(long bytes) {
+        answerBytes += bytes;
+    }
+
+    public void firstToken(long nowNanos) {
+        if (firstTokenNanos == 0) {
+            firstTokenNanos = nowNanos;
+        }
+    }
+
+    // ---- the end
+
+    public boolean isFinished() {
+        return outcome != null;
+    }
+
+    /** The client is gone, in whatever phase. */
+    public void clientGone() {
+        if (finish(Outcome.CLIENT_CLOSED, null)) {
+            resumePending();
+        }
+    }
+
+    /** Ends the request with an error: answers it, or breaks the answer off when it had begun. */
+    public void fail(GatewayException error) {
+        if (isFinished()) {
+            return;
+        }
+        if (answering) {
+            client().abort();
+        } else {
+            status = error.code().status();
+            client().answer(error);
+        }
+        finish(outcomeOf(error.code()), error.code());
+        resumePending();
+    }
+
+    /** The total time-out. */
+    @Override
+    protected void expired(long nowNanos) {
+        fail(new GatewayException(ErrorCode.UPSTREAM_TIMEOUT));
+    }
+
+    /**
+     * Ends the request: gives back all that it holds and has its usage line written. Only the first call counts.
+     *
+     * @return whether this was the first call
+     */
+    public boolean finish(Outcome how, @Nullable ErrorCode code) {
+        if (outcome != null) {
+            return false;
+        }
+        outcome = how;
+        errorCode = code;
+        endNanos = System.nanoTime();
+        TimerWheel.of(loop()).cancel(this);
+        onWritable = null;
+        releaseBody();
+        lease.close();
+        origin.onFinish().accept(this);
+        client().finished(this);
+        return true;
+    }
+
+    /** The answer of the gateway's own is complete. */
+    public void answered(int withStatus) {
+        answering = true;
+        status = withStatus;
+        finish(Outcome.SUCCESS, null);
+    }
+
+    private void resumePending() {
+        Pending stage = pending;
+        pending = null;
+        if (stage != null) {
+            stage.cancel();
+        }
+    }
+
+    private void releaseBody() {
+        ByteBuf bytes = body;
+        if (bytes != null) {
+            body = null;
+            bytes.release();
+        }
+        lease.giveBackBody();
+    }
+
+    private static Outcome outcomeOf(ErrorCode code) {
+        return switch (code) {
+            case UPSTREAM_TIMEOUT -> Outcome.TIMEOUT;
+            case UPSTREAM_CONNECT_FAILED, UPSTREAM_RESET, UPSTREAM_INVALID -> Outcome.UPSTREAM_ERROR;
+            case UPSTREAM_INCOMPLETE -> Outcome.UPSTREAM_ABORTED;
+            case INTERNAL -> Outcome.INTERNAL;
+            default -> Outcome.REJECTED;
+        };
+    }
+
+    // ---- for routes and usage lines
+
+    public String getApi() {
+        return api.label();
+    }
+
+    public @Nullable String getTenant() {
+        return caller == null ? null : caller.tenant();
+    }
+
+    public @Nullable String getKeyId() {
+        return caller == null ? null : caller.id();
+    }
+
+    /** The model as the client wrote it; null before the body was read. */
+    public @Nullable String getModel() {
+        return prompt == null ? null : prompt.model();
+    }
+
+    /** The pool that serves it; null before it was found. */
+    public @Nullable String getPool() {
+        return pool;
+    }
+
+    public @Nullable String getUser() {
+        return prompt == null ? null : prompt.user();
+    }
+
+    public boolean isStream() {
+        return prompt != null && prompt.stream();
+    }
+
+    /** The replica tried last; null when none was. */
+    public @Nullable Replica getReplica() {
+        return replica;
+    }
+
+    public @Nullable String getAffinity() {
+        return affinity;
+    }
+
+    public int getAttempts() {
+        return attempts;
+    }
+
+    public int getBodyBytes() {
+        return bodyBytes;
+    }
+
+    public long getAnswerBytes() {
+        return answerBytes;
+    }
+
+    /** HTTP status sent to the client; 0 before, 499 when the client left first. */
+    public int getStatus() {
+        return status == 0 && outcome == Outcome.CLIENT_CLOSED ? 499 : status;
+    }
+
+    /** How it ended; null while it runs. */
+    public @Nullable Outcome getOutcome() {
+        return outcome;
+    }
+
+    public @Nullable ErrorCode getErrorCode() {
+        return errorCode;
+    }
+
+    public long getStartMillis() {
+        return startMillis;
+    }
+
+    /** Nanoseconds until the connection to the replica stood; 0 for one from the pool, -1 when none was used. */
+    public long getConnectNanos() {
+        return connectNanos;
+    }
+
+    /** Nanoseconds from the head to the answer's first byte; -1 when there was none. */
+    public long getFirstByteNanos() {
+        return firstByteNanos == 0 ? -1 : firstByteNanos - startNanos;
+    }
+
+    /** Nanoseconds from the head to the first token of a stream; -1 when there was none. */
+    public long getFirstTokenNanos() {
+        return firstTokenNanos == 0 ? -1 : firstTokenNanos - startNanos;
+    }
+
+    /** Nanoseconds from the head to the end; -1 while it runs. */
+    public long getDurationNanos() {
+        return outcome == null ? -1 : endNanos - startNanos;
+    }
+
+    /** Names the request for logs: its id, never its content. */
+    @Override
+    public String toString() {
+        return "InferenceRequest[" + getRequestId() + ' ' + api.label() + ']';
+    }
+}

@@ -1,0 +1,117 @@
+package routes.vllm;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.channel.ChannelHandlerContext;
+import java.nio.charset.StandardCharsets;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import routes.replica.ReplicaAddress;
+import routes.request.Api;
+import routes.request.Edits;
+import routes.request.InferenceRequest;
+import routes.request.RequestHead;
+import routes.request.RequestHead.Known;
+
+/**
+ * Writes requests to one endpoint. Only headers on a fixed list and on the configured one go upstream; credentials are the
+ * endpoint's own. The body leaves as slices of the client's bytes with the edits in between.
+ *
+ * <p><b>Threading:</b> immutable.
+ */
+final class RequestWriter {
+
+    /** A piece of a body up to this size is copied behind the head rather than sent as a buffer of its own. */
+    private static final int COPIED_BYTES = 4096;
+
+    private static final byte[] ACCEPT = ascii("accept: ");
+    private static final byte[] TRACEPARENT = ascii("traceparent: ");
+    private static final byte[] TRACESTATE = ascii("tracestate: ");
+    private static final byte[] REQUEST_ID = ascii("x-request-id: ");
+    private static final byte[] CONTENT_LENGTH = ascii("content-length: ");
+    private static final byte[] CRLF = ascii("\r\n");
+    private static final byte[] END = ascii("\r\n\r\n");
+
+    private final byte[][] beginnings = new byte[Api.values().length][];
+    private final String[] forwarded;
+
+    /** @param apiKey the replica's own key, or null */
+    RequestWriter(ReplicaAddress address, @Nullable String apiKey, Set<String> forwardHeaders) {
+        for (Api api : Api.values()) {
+            String key = apiKey == null || apiKey.isEmpty() ? "" : "authorization: Bearer " + apiKey + "\r\n";
+            beginnings[api.ordinal()] = ascii(api.method() + ' ' + address.basePath() + api.path() + " HTTP/1.1\r\nhost: "
+                    + address.authority() + "\r\n" + key
+                    + "content-type: application/json\r\naccept-encoding: identity\r\n");
+        }
+        forwarded = forwardHeaders.toArray(new String[0]);
+    }
+
+    /** Writes and flushes one request. The body is borrowed: slices of it are retained until they are sent. */
+    void write(ChannelHandlerContext ctx, InferenceRequest request, ByteBuf body, Edits edits) {
+        int length = body.readableBytes() + edits.delta();
+        ByteBuf out = ctx.alloc().directBuffer(1024 + Math.min(length, COPIED_BYTES));
+        head(out, request, length);
+        if (length <= COPIED_BYTES) {
+            edits.writeTo(body, out);
+        } else {
+            int from = 0;
+            for (int i = 0; i < edits.count(); i++) {
+                out = piece(ctx, out, body, from, edits.at(i));
+                out.writeBytes(edits.inserted(i));
+                from = edits.at(i) + edits.removed(i);
+            }
+            out = piece(ctx, out, body, from, body.readableBytes());
+        }
+        if (out.isReadable()) {
+            ctx.write(out, ctx.voidPromise());
+        } else {
+            out.release();
+        }
+        ctx.flush();
+    }
+
+    private void head(ByteBuf out, InferenceRequest request, int length) {
+        RequestHead head = request.head();
+        out.writeBytes(beginnings[request.api().ordinal()]);
+        copy(out, ACCEPT, head, Known.ACCEPT);
+        copy(out, TRACEPARENT, head, Known.TRACEPARENT);
+        copy(out, TRACESTATE, head, Known.TRACESTATE);
+        for (String name : forwarded) {
+            String value = head.header(name);
+            if (value != null) {
+                ByteBufUtil.writeAscii(out, name);
+                out.writeByte(':').writeByte(' ');
+                out.writeCharSequence(value, StandardCharsets.ISO_8859_1);
+                out.writeBytes(CRLF);
+            }
+        }
+        out.writeBytes(REQUEST_ID);
+        ByteBufUtil.writeAscii(out, request.upstreamRequestId());
+        out.writeBytes(CRLF).writeBytes(CONTENT_LENGTH);
+        ByteBufUtil.writeAscii(out, Integer.toString(length));
+        out.writeBytes(END);
+    }
+
+    private static void copy(ByteBuf out, byte[] name, RequestHead head, Known header) {
+        if (head.has(header)) {
+            out.writeBytes(name);
+            head.copyValue(header, out);
+            out.writeBytes(CRLF);
+        }
+    }
+
+    /** Adds a part of the body; returns the buffer that the next bytes go into. */
+    private static ByteBuf piece(ChannelHandlerContext ctx, ByteBuf out, ByteBuf body, int from, int to) {
+        int start = body.readerIndex() + from;
+        if (to - from <= COPIED_BYTES) {
+            return out.writeBytes(body, start, to - from);
+        }
+        ctx.write(out, ctx.voidPromise());
+        ctx.write(body.retainedSlice(start, to - from), ctx.voidPromise());
+        return ctx.alloc().directBuffer(256);
+    }
+
+    private static byte[] ascii(String text) {
+        return text.getBytes(StandardCharsets.ISO_8859_1);
+    }
+}

@@ -1,0 +1,388 @@
+package routes.vllm;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.util.concurrent.FastThreadLocal;
+import java.io.IOException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import routes.error.ErrorCode;
+import routes.error.GatewayException;
+import routes.net.TimerWheel;
+import routes.relay.AnswerFacts;
+import routes.relay.AnswerRelay;
+import routes.relay.Content;
+import routes.relay.Framing;
+import routes.relay.RelayPlan;
+import routes.relay.RelayState;
+import routes.request.Client;
+import routes.request.InferenceRequest;
+import routes.request.Outcome;
+
+/**
+ * One keep-alive connection to a replica: sends one call at a time and relays its answer to the client as it comes.
+ *
+ * <p><b>Threading:</b> event-loop confined, on the loop of its clients. <b>Ownership:</b> owns the call it carries until
+ * the call is over. <b>Failure:</b> before an answer's first byte the call fails, and a connection from the pool is
+ * replaced by a fresh one once; after it the client's answer is broken off.
+ */
+final class UpstreamConnection extends ChannelInboundHandlerAdapter {
+
+    private static final Logger LOG = LoggerFactory.getLogger(UpstreamConnection.class);
+    private static final FastThreadLocal<byte[]> SCRATCH = new FastThreadLocal<>() {
+        @Override
+        protected byte[] initialValue() {
+            return new byte[65_536];
+        }
+    };
+
+    private final UpstreamPool pool;
+    private final AnswerHeadParser head = new AnswerHeadParser();
+    private final Idle idle = new Idle();
+    private final Stall stall = new Stall();
+    private @Nullable ChannelHandlerContext context;
+
+    private @Nullable Call call;
+    private boolean fromPool;
+    private boolean bytesSeen;
+    private boolean reset;
+    private @Nullable ByteBuf headBytes;
+    private @Nullable AnswerRelay relay;
+    private boolean dirty;
+    private long lastReadNanos;
+
+    UpstreamConnection(UpstreamPool pool) {
+        this.pool = pool;
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext ctx) {
+        context = ctx;
+    }
+
+    // ---- in the pool
+
+    /** Stays in the pool until this time at the latest. */
+    void idle(long untilNanos) {
+        pool.timers().arm(idle, untilNanos);
+    }
+
+    /** Leaves the pool; false when it can't be used. */
+    boolean wake() {
+        pool.timers().cancel(idle);
+        return ctx().channel().isActive();
+    }
+
+    // ---- a call
+
+    void send(Call next, boolean pooled) {
+        InferenceRequest request = next.request();
+        ByteBuf body = request.body();
+        if (body == null) {
+            pool.giveBack(this);
+            next.failed(ErrorCode.INTERNAL);
+            return;
+        }
+        call = next;
+        fromPool = pooled;
+        bytesSeen = false;
+        head.reset();
+        request.pending(this::cancelled);
+        next.endpoint().writer().write(ctx(), request, body, next.edits());
+    }
+
+    /** The request has ended meanwhile: the engine stops when its connection closes. */
+    private void cancelled() {
+        Call ended = detach();
+        ctx().close();
+        if (ended != null) {
+            ended.over();
+        }
+    }
+
+    private @Nullable Call detach() {
+        Call ended = call;
+        call = null;
+        dirty = false;
+        pool.timers().cancel(stall);
+        AnswerRelay over = relay;
+        relay = null;
+        if (over != null) {
+            over.release();
+        }
+        ByteBuf bytes = headBytes;
+        headBytes = null;
+        if (bytes != null) {
+            bytes.release();
+        }
+        if (ended != null) {
+            ended.request().onWritable(null);
+            ended.request().pending(null);
+        }
+        return ended;
+    }
+
+    // ---- reading
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object message) {
+        ByteBuf in = (ByteBuf) message;
+        Call current = call;
+        if (current == null) {
+            in.release();
+            ctx.close();
+            return;
+        }
+        bytesSeen = true;
+        AnswerRelay running = relay;
+        if (running != null) {
+            relay(current, running, in);
+            return;
+        }
+        ByteBuf bytes = headBytes == null ? in : append(headBytes, in);
+        headBytes = null;
+        boolean complete;
+        try {
+            complete = head.parse(bytes);
+        } catch (AnswerHeadParser.Malformed e) {
+            bytes.release();
+            LOG.warn("Replica {} answered with something that is not HTTP: {}", pool.replica(), e.getMessage());
+            failed(ErrorCode.UPSTREAM_INVALID);
+            return;
+        }
+        if (!complete) {
+            headBytes = bytes;
+            return;
+        }
+        begin(current, bytes);
+    }
+
+    private ByteBuf append(ByteBuf before, ByteBuf in) {
+        ByteBuf joined = before;
+        if (before.maxWritableBytes() < in.readableBytes()) {
+            joined = ctx().alloc().directBuffer((before.readableBytes() + in.readableBytes()) * 2);
+            joined.writeBytes(before);
+            before.release();
+        }
+        joined.writeBytes(in);
+        in.release();
+        return joined;
+    }
+
+    private void begin(Call current, ByteBuf rest) {
+        InferenceRequest request = current.request();
+        Content content = head.content();
+        boolean cut = content == Content.SSE && head.status() == 200 && current.hidesUsage();
+        if (cut) {
+            head.resize();
+        }
+        long now = System.nanoTime();
+        request.answerBegins(head.status(), now);
+        Client.BodyFraming framing = request.client().head(head);
+        dirty = true;
+        if (head.bodyless()) {
+            rest.release();
+            completed(current, head.keepAlive());
+            return;
+        }
+        boolean length = framing == Client.BodyFraming.PLAIN && head.contentLength() >= 0;
+        Framing toClient = framing == Client.BodyFraming.CHUNKED
+                ? Framing.CHUNKED
+                : length ? Framing.LENGTH : Framing.CLOSE;
+        Framing fromReplica = head.framing();
+        AnswerRelay started = new AnswerRelay(
+                new RelayPlan(fromReplica, fromReplica == Framing.LENGTH ? head.length() : -1, toClient, content, cut),
+                request.facts(),
+                ctx().alloc(),
+                SCRATCH.get());
+        relay = started;
+        if (content == Content.SSE) {
+            lastReadNanos = now;
+            pool.timers().arm(stall, now + pool.settings().stallNanos());
+        }
+        if (rest.isReadable() || fromReplica == Framing.LENGTH && head.length() == 0) {
+            relay(current, started, rest);
+        } else {
+            rest.release();
+        }
+    }
+
+    private void relay(Call current, AnswerRelay running, ByteBuf in) {
+        InferenceRequest request = current.request();
+        AnswerFacts facts = request.facts();
+        boolean before = facts.firstToken();
+        RelayState state = running.relay(in, this::toClient);
+        dirty = true;
+        lastReadNanos = System.nanoTime();
+        if (!before && facts.firstToken()) {
+            request.firstToken(lastReadNanos);
+        }
+        switch (state) {
+            case MORE -> {
+                if (!request.client().isWritable()) {
+                    pause(request);
+                }
+            }
+            case END -> completed(current, head.keepAlive() && !running.extraBytes());
+            case MALFORMED -> brokenOff(current);
+        }
+    }
+
+    private void toClient(ByteBuf bytes) {
+        Call current = call;
+        if (current == null) {
+            bytes.release();
+            return;
+        }
+        current.request().answerBytes(bytes.readableBytes());
+        current.request().client().write(bytes);
+    }
+
+    /** The client doesn't keep up: what the replica sends stays in the replica's socket. */
+    private void pause(InferenceRequest request) {
+        ctx().channel().config().setAutoRead(false);
+        request.onWritable(() -> {
+            lastReadNanos = System.nanoTime();
+            ctx().channel().config().setAutoRead(true);
+        });
+    }
+
+    @Override
+    public void channelReadComplete(ChannelHandlerContext ctx) {
+        Call current = call;
+        if (dirty && current != null) {
+            dirty = false;
+            current.request().client().flush();
+        }
+    }
+
+    // ---- ends
+
+    private void completed(Call current, boolean reuse) {
+        InferenceRequest request = current.request();
+        AnswerRelay finished = relay;
+        boolean events = finished != null && head.content() == Content.SSE;
+        detach();
+        ChannelOutboundBuffer unsent = ctx().channel().unsafe().outboundBuffer();
+        ctx().channel().config().setAutoRead(true);
+        if (reuse && unsent != null && unsent.isEmpty()) {
+            pool.giveBack(this);
+        } else {
+            ctx().close();
+        }
+        request.client().end();
+        conclude(request, head.status(), events);
+        current.over();
+    }
+
+    private void conclude(InferenceRequest request, int status, boolean events) {
+        AnswerFacts facts = request.facts();
+        if (status >= 500) {
+            pool.replica().countError();
+        }
+        if (status >= 400 || facts.errorSeen()) {
+            request.finish(Outcome.UPSTREAM_ERROR, ErrorCode.UPSTREAM_ERROR);
+        } else if (events && (!facts.sawDone() || facts.finishReason() == null)) {
+            pool.replica().countError();
+            request.finish(Outcome.UPSTREAM_ABORTED, ErrorCode.UPSTREAM_INCOMPLETE);
+        } else if ("abort".equals(facts.finishReason())) {
+            request.finish(Outcome.UPSTREAM_ERROR, ErrorCode.UPSTREAM_ERROR);
+        } else {
+            request.finish(Outcome.SUCCESS, null);
+        }
+    }
+
+    /** The answer broke off after it had begun: the client sees a broken connection, never a tidy end. */
+    private void brokenOff(Call current) {
+        detach();
+        ctx().close();
+        pool.replica().countError();
+        current.request().fail(new GatewayException(ErrorCode.UPSTREAM_INCOMPLETE));
+        current.over();
+    }
+
+    private void failed(ErrorCode code) {
+        Call ended = detach();
+        ctx().close();
+        pool.replica().countError();
+        if (ended != null) {
+            ended.failed(code);
+        }
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext ctx) {
+        pool.timers().cancel(idle);
+        Call current = call;
+        if (current == null) {
+            pool.remove(this);
+            return;
+        }
+        AnswerRelay running = relay;
+        if (running != null) {
+            RelayState state = reset ? RelayState.MALFORMED : running.upstreamClosed(this::toClient);
+            if (state == RelayState.END) {
+                completed(current, false);
+            } else {
+                brokenOff(current);
+            }
+        } else if (fromPool && !bytesSeen && current.mayRenew()) {
+            detach();
+            current.request().attemptWasStale();
+            pool.connect(current);
+        } else {
+            failed(ErrorCode.UPSTREAM_RESET);
+        }
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+        reset = true;
+        if (!(cause instanceof IOException)) {
+            LOG.error("A connection to replica {} failed", pool.replica(), cause);
+        }
+        ctx.close();
+    }
+
+    private ChannelHandlerContext ctx() {
+        ChannelHandlerContext ctx = context;
+        if (ctx == null) {
+            throw new IllegalStateException("not in a pipeline");
+        }
+        return ctx;
+    }
+
+    /** Closes a connection that has been idle for longer than the pool keeps one. */
+    private final class Idle extends TimerWheel.Entry {
+        @Override
+        protected void expired(long nowNanos) {
+            pool.remove(UpstreamConnection.this);
+            ctx().close();
+        }
+    }
+
+    /** Ends a stream in which the replica has been silent for too long after its first event. */
+    private final class Stall extends TimerWheel.Entry {
+        @Override
+        protected void expired(long nowNanos) {
+            Call current = call;
+            if (current == null) {
+                return;
+            }
+            long limit = pool.settings().stallNanos();
+            boolean silent = current.request().facts().events() > 0
+                    && ctx().channel().config().isAutoRead()
+                    && nowNanos - lastReadNanos >= limit;
+            if (silent) {
+                current.request().fail(new GatewayException(ErrorCode.UPSTREAM_TIMEOUT));
+            } else if (ctx().channel().config().isAutoRead() && current.request().facts().events() > 0) {
+                pool.timers().arm(this, lastReadNanos + limit);
+            } else {
+                pool.timers().arm(this, nowNanos + limit);
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+package routes.vllm;
+
+import org.apache.camel.AsyncCallback;
+import org.apache.camel.Exchange;
+import org.apache.camel.support.DefaultAsyncProducer;
+import routes.error.ErrorCode;
+import routes.error.GatewayException;
+import routes.request.Edits;
+import routes.request.InferenceRequest;
+import routes.request.Prompt;
+
+/**
+ * Begins one attempt: the request goes to this endpoint's replica, and the exchange goes on when the answer is complete,
+ * has broken off, or could not begin.
+ *
+ * <p><b>Threading:</b> returns to the request's event loop wherever it was called. <b>Failure:</b> before the first byte of
+ * an answer an exception on the exchange, so that a balancer may try elsewhere; after it the request's outcome.
+ */
+final class VllmProducer extends DefaultAsyncProducer {
+
+    private final VllmEndpoint endpoint;
+
+    VllmProducer(VllmEndpoint endpoint) {
+        super(endpoint);
+        this.endpoint = endpoint;
+    }
+
+    @Override
+    public boolean process(Exchange exchange, AsyncCallback callback) {
+        if (!(exchange.getMessage().getBody() instanceof InferenceRequest request)) {
+            exchange.setException(new IllegalArgumentException("vllm: sends inference requests only"));
+            callback.done(true);
+            return true;
+        }
+        if (request.loop().inEventLoop()) {
+            begin(exchange, request, callback);
+        } else {
+            request.loop().execute(() -> begin(exchange, request, callback));
+        }
+        return false;
+    }
+
+    private void begin(Exchange exchange, InferenceRequest request, AsyncCallback callback) {
+        Prompt prompt = request.prompt();
+        if (request.isFinished()) {
+            callback.done(false);
+        } else if (prompt == null || request.body() == null) {
+            exchange.setException(new IllegalStateException("vllm: the request has no prompt (expected: the step 'prompt' before)"));
+            callback.done(false);
+        } else if (!request.lease().holdsSlotOf(endpoint.replica()) && !request.lease().tryTakeSlot(endpoint.replica())) {
+            exchange.setException(new GatewayException(ErrorCode.NO_CAPACITY));
+            callback.done(false);
+        } else {
+            String pool = request.getPool();
+            boolean alias = pool != null && !pool.equals(prompt.model());
+            Edits edits = Edits.of(prompt, request.api().streamUsage(), alias ? pool : null);
+            Call call = new Call(request, endpoint, edits, exchange, callback);
+            UpstreamPool.of(request.loop(), endpoint).send(call);
+        }
+    }
+}

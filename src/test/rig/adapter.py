@@ -1,0 +1,100 @@
+"""The rig's adapter for Dromedary: GatewaySpec -> application.properties, keys.yaml, routes.yaml; DROMEDARY_HOME names the
+built distribution (target/dromedary)."""
+import hashlib
+import os
+
+from gateway import GatewayBase, MetricName, OUTCOMES, UsageField, free_port
+
+
+def ms(seconds):
+    return f"{round(seconds * 1000)}ms"
+
+
+class Gateway(GatewayBase):
+    name = "dromedary"
+    # limits, queue: issue C; health, dns, tls, load: issue D; cors: F; reload: G
+    caps = frozenset("auth usage metrics multi timeouts ids maxbody affinity drain".split())
+    U = UsageField(
+        key_id="key_id", model="model_served", outcome="outcome", http_status="status", attempts="attempts",
+        backend="replica", request_id="request_id", upstream_id="upstream_request_id", ttft_ms="ttft_ms",
+        duration_ms="duration_ms", partial="partial")
+    M = MetricName(in_flight="dromedary_requests_in_flight", queued="", slots_used="dromedary_slots_used",
+                   key_in_flight="", backend_errors="dromedary_replica_errors_total", backend_up="", reload_failures="",
+                   backend_label="replica")
+    outcomes = {**OUTCOMES, "rejected": {"rejected", "internal"}}
+    policy = {"relay_usage_event": False, "hold_headers": False}
+    ready_timeout = 60.0
+
+    def command(self):
+        return [os.path.join(os.environ["DROMEDARY_HOME"], "bin", "dromedary"), "run", "--config", self.dir]
+
+    def environ(self):
+        return {"DROMEDARY_JAVA_OPTS": "-Dio.netty.leakDetection.level=paranoid -Dgateway.log.level=" + self.spec.log_level}
+
+    def config_path(self):
+        return os.path.join(self.dir, "routes.yaml")
+
+    def config_text(self, spec):
+        out = [FRONT_DOOR]
+        for i, model in enumerate(spec.models):
+            aliases = f"\n      parameters: {{ aliases: \"{', '.join(model.aliases)}\" }}" if model.aliases else ""
+            out.append(f"""
+- route:
+    id: model-{i}
+    errorHandler: {{ noErrorHandler: {{}} }}
+    from:
+      uri: "model:{model.name}"{aliases}
+      steps:
+        - loadBalance:
+            customLoadBalancer: {{ ref: affinity }}
+            steps:""")
+            for b in model.backends:
+                key = f", apiKey: \"RAW({b.api_keys[0]})\"" if b.api_keys else ""
+                out.append(f"""
+              - to: {{ uri: "vllm:{b.url}", parameters: {{ slots: {b.slots}{key} }} }}""")
+        return "".join(out) + "\n"
+
+    def render(self, spec):
+        if self.metrics_url is None:
+            self.management = free_port()
+            self.metrics_url = f"http://{self.host}:{self.management}/observe/metrics"
+        t = spec.timeouts
+        properties = {
+            "gateway.host": self.host, "gateway.port": self.port, "gateway.management.port": self.management,
+            # pools of connections belong to an event loop: with one, C16 can see that a connection is used again
+            "gateway.event-loops": 1, "gateway.usage.file": os.path.join(self.dir, "usage.jsonl"),
+            "gateway.usage.flush-interval": "10ms",
+            "gateway.max-body-bytes": spec.limits.max_body, "gateway.max-attempts": spec.limits.max_attempts,
+            "gateway.connect-timeout": ms(t.connect), "gateway.stall-timeout": ms(t.stall),
+            "gateway.total-timeout": ms(t.total), "gateway.write-stall-timeout": ms(t.client_write),
+            "gateway.header-timeout": ms(t.header_read), "gateway.body-timeout": ms(t.body_read),
+            "gateway.pool-idle-timeout": ms(t.pool_idle), "gateway.drain-timeout": ms(spec.drain),
+        }
+        self.write("application.properties", "".join(f"{k} = {v}\n" for k, v in properties.items()))
+        keys = ["keys:\n"]
+        for k in spec.keys:
+            models = ", ".join(f'"{m}"' for m in k.models)
+            keys.append(f"  - id: {k.id}\n    tenant: tenant-{k.id}\n"
+                        f"    sha256: {hashlib.sha256(k.secret.encode()).hexdigest()}\n"
+                        f"    models: [{models}]\n    enabled: {str(not k.disabled).lower()}\n")
+        self.write("keys.yaml", "".join(keys))
+        self.write("routes.yaml", self.config_text(spec))
+
+    def write(self, name, text):
+        with open(os.path.join(self.dir, name), "w") as f:
+            f.write(text)
+
+
+FRONT_DOOR = """
+- route:
+    id: front-door
+    errorHandler: { noErrorHandler: {} }
+    from:
+      uri: netty-http:http://{{gateway.host}}:{{gateway.port}}
+      parameters:
+        serverInitializerFactory: "#door"
+      steps:
+        - process: { ref: auth }
+        - process: { ref: prompt }
+        - to: model:*
+"""
