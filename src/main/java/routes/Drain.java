@@ -36,7 +36,7 @@ final class Drain extends ServiceSupport {
     void await() throws InterruptedException {
         door.drain();
         long deadline = System.nanoTime() + limit.toNanos();
-        LOG.info("Draining: {} requests in flight, at most {} more", door.inFlight(), limit);
+        LOG.info("Stopping: {} requests in flight may go on for {} s", door.inFlight(), limit.toMillis() / 1e3);
         while (door.inFlight() > 0 && System.nanoTime() - deadline < 0) {
             Thread.sleep(POLL_MILLIS);
         }

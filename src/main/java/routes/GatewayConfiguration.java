@@ -4,6 +4,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import org.apache.camel.CamelConfiguration;
 import org.apache.camel.CamelContext;
@@ -42,7 +43,11 @@ public final class GatewayConfiguration implements CamelConfiguration {
 
     @Override
     public void configure(CamelContext context) throws Exception {
+        Settings.refuseUnknown(context.getPropertiesComponent()
+                .loadProperties(name -> name.startsWith("gateway."))
+                .stringPropertyNames());
         Settings settings = new Settings(key -> property(context, key));
+        ManagementPort.check(context, settings);
         Registry registry = context.getRegistry();
 
         EventLoops loops =
@@ -67,20 +72,27 @@ public final class GatewayConfiguration implements CamelConfiguration {
         registry.bind("door", Door.class, door);
         registry.bind("netty-http", new DoorComponent(door));
         registry.bind("auth", new AuthStep(keys, journal::tryReserve));
-        registry.bind("prompt", new PromptStep(settings.text(Setting.SESSION_HEADER).toLowerCase(java.util.Locale.ROOT)));
+        registry.bind("prompt", new PromptStep(settings.text(Setting.SESSION_HEADER).toLowerCase(Locale.ROOT)));
         int attempts = settings.integer(Setting.MAX_ATTEMPTS);
         registry.bindAsPrototype("affinity", AffinityBalancer.class, () -> new AffinityBalancer(attempts));
 
         context.getTypeConverterRegistry().addTypeConverters(new RequestConverters());
         HealthCheckRegistry checks = HealthCheckRegistry.get(context);
         if (checks != null) {
-            checks.register(new Readiness(door::isDraining));
+            checks.register(new Readiness(() -> !door.listening().isEmpty(), door::isDraining));
         }
         Drain drain = new Drain(door, journal, loops, settings.duration(Setting.DRAIN_TIMEOUT));
         registry.bind("drain", Drain.class, drain);
         context.addService(drain, true, true);
         context.addStartupListener((started, already) -> meters(started, door, budget, journal, counters, replicas));
-        context.addService(new DemoReplicas(settings), true, true);
+        DemoReplicas demo = new DemoReplicas(context, settings);
+        // before routes are read, which ask for their addresses
+        demo.start();
+        context.addService(demo, true, true);
+        if (settings.flag(Setting.WARM_UP)) {
+            // the first of the listeners: it holds up those that open ports
+            context.addStartupListener(WarmUp.begin(settings));
+        }
     }
 
     private static Optional<String> property(CamelContext context, String key) {

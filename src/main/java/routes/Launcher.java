@@ -4,11 +4,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.apache.camel.CamelContext;
 import org.apache.camel.main.Main;
 import org.apache.camel.main.SimpleMainShutdownStrategy;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import routes.config.Setting;
@@ -17,7 +18,8 @@ import routes.door.Door;
 /**
  * Runs the gateway in a process of its own: options, one line that says where it listens, signals, exit status.
  *
- * <p><b>Failure:</b> a wrong option, file or property ends the start with exit status 1 and one line on standard error.
+ * <p><b>Failure:</b> a wrong file or property ends the start with exit status 1 and one line on standard error, a wrong
+ * option with 2.
  */
 final class Launcher {
 
@@ -26,9 +28,11 @@ final class Launcher {
 
     private final Main main = new Main();
     private final CountDownLatch stopped = new CountDownLatch(1);
+    private final long beganNanos = System.nanoTime();
+    private @Nullable Exception failure;
 
     /** Runs until the gateway is told to stop; returns the exit status. */
-    int run(String[] args) {
+    int run(String... args) {
         try {
             if (!options(args)) {
                 return 0;
@@ -42,25 +46,34 @@ final class Launcher {
             main.setShutdownStrategy(new SimpleMainShutdownStrategy());
             main.addMainListener(new Announcement(this::ready));
             main.run();
-            return main.getExitCode();
         } catch (Exception e) {
-            System.err.println("dromedary: can't start: " + reason(e));
-            LOG.debug("The start failed", e);
-            return 1;
+            failure = e;
         } finally {
             stopped.countDown();
         }
+        if (failure != null) {
+            System.err.println("dromedary: can't start: " + StartFailure.describe(failure));
+            LOG.debug("The start failed", failure);
+            return 1;
+        }
+        return main.getExitCode();
     }
 
-    private boolean options(String[] args) {
+    private boolean options(String... args) {
         ArrayDeque<String> left = new ArrayDeque<>(List.of(args));
-        String locations = "classpath:application.properties";
+        String configured = "";
+        String profile = System.getenv("CAMEL_MAIN_PROFILE");
         while (!left.isEmpty()) {
             String option = left.pop();
+            int equals = option.indexOf('=');
+            if (equals > 0) {
+                left.push(option.substring(equals + 1));
+                option = option.substring(0, equals);
+            }
             switch (option) {
-                case "--config" -> locations = config(value(left, option)) + locations;
+                case "--config" -> configured = config(value(left, option));
                 case "--port" -> main.addOverrideProperty(Setting.PORT.key(), value(left, option));
-                case "--profile" -> main.configure().withProfile(value(left, option));
+                case "--profile" -> profile = value(left, option);
                 case "--help" -> {
                     help();
                     return false;
@@ -69,7 +82,13 @@ final class Launcher {
                         option + ": unknown option (expected: --config DIR, --port N, --profile NAME or --help)");
             }
         }
-        main.setDefaultPropertyPlaceholderLocation(locations);
+        String ofProfile = "";
+        if (profile != null) {
+            main.configure().withProfile(profile);
+            ofProfile = "classpath:application-" + profile + ".properties;optional=true,";
+        }
+        // the first one that has a property wins
+        main.setPropertyPlaceholderLocations(configured + ofProfile + "classpath:application.properties");
         return true;
     }
 
@@ -94,7 +113,7 @@ final class Launcher {
     private static String value(ArrayDeque<String> left, String option) {
         String value = left.poll();
         if (value == null) {
-            throw new IllegalArgumentException(option + ": no value");
+            throw new IllegalArgumentException(option + ": no value (expected: one after it)");
         }
         return value;
     }
@@ -105,10 +124,23 @@ final class Launcher {
         if (door == null || drain == null) {
             throw new IllegalStateException("the gateway's configuration did not run");
         }
+        if (door.listening().isEmpty()) {
+            failure = new IllegalStateException(property(context, Setting.ROUTES)
+                    + ": no front door (expected: a route from netty-http with serverInitializerFactory: \"#door\")");
+            main.completed();
+            return;
+        }
         Runtime.getRuntime().addShutdownHook(new Thread(() -> end(drain), "gateway-end"));
-        String management = "http://" + property(context, Setting.MANAGEMENT_HOST) + ":"
-                + property(context, Setting.MANAGEMENT_PORT);
-        System.out.println("listening on " + door.listening() + ", management on " + management);
+        String management = ManagementPort.url(context);
+        LOG.info(
+                "Started in {} s: Java {}, Camel {}, {} routes from {}",
+                TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - beganNanos) / 1e3,
+                Runtime.version(),
+                context.getVersion(),
+                context.getRoutesSize(),
+                property(context, Setting.ROUTES));
+        System.out.println(
+                "listening on " + door.listening() + (management.isEmpty() ? "" : ", management on " + management));
         if ("dev".equals(main.configure().getProfile())) {
             System.out.println(firstSteps(door.listening()));
         }
@@ -123,6 +155,7 @@ final class Launcher {
             drain.await();
             main.completed();
             stopped.await();
+            LOG.info("Stopped");
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -159,16 +192,5 @@ final class Launcher {
             System.out.printf("  %-34s %s%n%36s default: %s; environment: %s%n", setting.key(), setting.meaning(), "",
                     setting.defaultValue().isEmpty() ? "none" : setting.defaultValue(), setting.environmentName());
         }
-    }
-
-    /** The innermost message that says something. */
-    private static String reason(Throwable failure) {
-        String text = null;
-        for (Throwable at = failure; at != null; at = at.getCause()) {
-            if (at.getMessage() != null) {
-                text = at.getMessage();
-            }
-        }
-        return Optional.ofNullable(text).orElse(failure.toString()).replaceAll("\\s*\\R\\s*", " ");
     }
 }

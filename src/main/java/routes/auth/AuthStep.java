@@ -1,9 +1,11 @@
 package routes.auth;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 import java.util.function.BooleanSupplier;
+import org.apache.camel.AsyncCallback;
 import org.apache.camel.Exchange;
-import org.apache.camel.Processor;
+import org.apache.camel.support.AsyncProcessorSupport;
 import org.jspecify.annotations.Nullable;
 import routes.error.ErrorCode;
 import routes.error.GatewayException;
@@ -16,9 +18,10 @@ import routes.request.RequestHead.Known;
  * The step {@code auth}: finds out whose key the request carries, in {@code Authorization: Bearer} or {@code x-api-key}, and
  * reserves the place of its usage line. Needs no body.
  *
- * <p><b>Threading:</b> any thread; neither blocks nor keeps anything.
+ * <p><b>Threading:</b> returns to the request's event loop wherever it was called, so that a request that ends meanwhile
+ * can't leave a place behind.
  */
-public final class AuthStep implements Processor {
+public final class AuthStep extends AsyncProcessorSupport {
 
     private static final int BEARER = "Bearer ".length();
 
@@ -32,15 +35,36 @@ public final class AuthStep implements Processor {
     }
 
     @Override
-    public void process(Exchange exchange) throws GatewayException {
-        if (!(exchange.getMessage().getBody() instanceof InferenceRequest request) || request.isFinished()) {
+    public boolean process(Exchange exchange, AsyncCallback callback) {
+        if (!(exchange.getMessage().getBody() instanceof InferenceRequest request)) {
+            callback.done(true);
+            return true;
+        }
+        if (request.loop().inEventLoop()) {
+            recognise(exchange, request);
+            callback.done(true);
+            return true;
+        }
+        request.loop().execute(() -> {
+            recognise(exchange, request);
+            callback.done(false);
+        });
+        return false;
+    }
+
+    private void recognise(Exchange exchange, InferenceRequest request) {
+        if (request.isFinished() || request.caller() != null) {
             return;
         }
-        ApiKey key = authenticate(request.head());
-        if (!reserveUsage.getAsBoolean()) {
-            throw new GatewayException(ErrorCode.USAGE_BACKLOG);
+        try {
+            ApiKey key = authenticate(request.head());
+            if (!reserveUsage.getAsBoolean()) {
+                throw new GatewayException(ErrorCode.USAGE_BACKLOG);
+            }
+            request.authenticated(key);
+        } catch (GatewayException e) {
+            exchange.setException(e);
         }
-        request.authenticated(key);
     }
 
     private ApiKey authenticate(RequestHead head) throws GatewayException {
@@ -57,7 +81,7 @@ public final class AuthStep implements Processor {
             return bearer;
         }
         ApiKey other = find(head.bytes(), head.valueStart(Known.X_API_KEY), head.valueLength(Known.X_API_KEY));
-        if (head.has(Known.AUTHORIZATION) && bearer != other) {
+        if (head.has(Known.AUTHORIZATION) && !Objects.equals(bearer, other)) {
             throw new GatewayException(ErrorCode.CONFLICTING_API_KEYS);
         }
         if (other == null) {

@@ -1,6 +1,9 @@
 package routes.config;
 
 import java.util.Locale;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Every property of the gateway: the single source of names, defaults and meanings. Each can also come from the
@@ -16,6 +19,11 @@ public enum Setting {
     MANAGEMENT_HOST("gateway.management.host", Kind.TEXT, "127.0.0.1", "Address of the management port."),
     MANAGEMENT_PORT("gateway.management.port", Kind.INTEGER, "9876", "Port for health and metrics; 0 picks a free one."),
     NAME("gateway.name", Kind.TEXT, "dromedary", "Name of this gateway in usage lines."),
+    WARM_UP(
+            "gateway.warm-up",
+            Kind.FLAG,
+            "true",
+            "Exercise the request's path before listening, so that the first clients don't wait for classes to load."),
 
     MAX_HEAD_BYTES("gateway.max-head-bytes", Kind.BYTES, "32768", "Largest request line and headers (431 beyond)."),
     MAX_HEADER_FIELDS("gateway.max-header-fields", Kind.INTEGER, "100", "Most header fields of a request (431 beyond)."),
@@ -50,7 +58,7 @@ public enum Setting {
     USAGE_MAX_PENDING("gateway.usage.max-pending", Kind.INTEGER, "65536", "Usage lines not yet written; beyond that requests get 503."),
 
     DEMO_REPLICAS("gateway.demo.replicas", Kind.INTEGER, "0", "Demo replicas started inside the gateway (dev profile)."),
-    DEMO_FIRST_PORT("gateway.demo.first-port", Kind.INTEGER, "9001", "Port of the first demo replica; the others follow.");
+    DEMO_FIRST_PORT("gateway.demo.first-port", Kind.INTEGER, "9001", "Port of the first demo replica; the others follow; 0 picks free ones.");
 
     /** How a value is written: {@code 2s}, {@code 150ms}, {@code 10m}; {@code 32m} (mebibytes); {@code true}. */
     public enum Kind {
@@ -71,6 +79,9 @@ public enum Setting {
         }
     }
 
+    private static final Set<String> KEYS =
+            Stream.of(values()).map(Setting::key).collect(Collectors.toUnmodifiableSet());
+
     private final String key;
     private final Kind kind;
     private final String defaultValue;
@@ -85,6 +96,11 @@ public enum Setting {
 
     public String key() {
         return key;
+    }
+
+    /** Whether a property is one of these, or the level that the log's configuration reads. */
+    public static boolean exists(String key) {
+        return KEYS.contains(key) || key.equals("gateway.log.level");
     }
 
     public Kind kind() {

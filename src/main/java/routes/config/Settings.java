@@ -18,6 +18,7 @@ import java.util.regex.Pattern;
  */
 public final class Settings {
 
+    private static final long LONGEST_MILLIS = Duration.ofDays(3650).toMillis();
     private static final Pattern DURATION = Pattern.compile("(\\d{1,9})\\s*(ms|s|m|h|d)?");
     private static final Pattern BYTES = Pattern.compile("(\\d{1,18})\\s*([kmg]?)i?b?");
 
@@ -42,6 +43,7 @@ public final class Settings {
             }
         }
         between(Setting.PORT, 0, 65535);
+        between(Setting.MANAGEMENT_PORT, 0, 65535);
         between(Setting.EVENT_LOOPS, 0, 1024);
         between(Setting.MAX_HEAD_BYTES, 1024, 1 << 20);
         between(Setting.MAX_HEADER_FIELDS, 8, 10_000);
@@ -50,10 +52,23 @@ public final class Settings {
         between(Setting.MAX_ATTEMPTS, 1, 16);
         between(Setting.USAGE_MAX_PENDING, 1, 10_000_000);
         between(Setting.DEMO_REPLICAS, 0, 64);
-        between(Setting.DEMO_FIRST_PORT, 0, 65535);
+        between(Setting.DEMO_FIRST_PORT, 0, 65536 - Math.max(1, number(Setting.DEMO_REPLICAS)));
         for (Setting setting : Setting.values()) {
-            if (setting.kind() == Setting.Kind.DURATION && number(setting) == 0) {
-                throw invalid(setting, text(setting), "a duration longer than zero");
+            if (setting.kind() == Setting.Kind.DURATION) {
+                long millis = number(setting);
+                if (millis == 0 || millis > LONGEST_MILLIS) {
+                    throw invalid(setting, text(setting), "a duration longer than zero and at most 3650d");
+                }
+            }
+        }
+    }
+
+    /** @throws IllegalArgumentException when a name begins as the gateway's do and is none of them */
+    public static void refuseUnknown(Set<String> names) {
+        for (String name : names) {
+            if (name.startsWith("gateway.") && !Setting.exists(name)) {
+                throw new IllegalArgumentException(
+                        name + ": no such property (expected: one of those that 'dromedary run --help' lists)");
             }
         }
     }

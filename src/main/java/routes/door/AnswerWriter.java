@@ -60,7 +60,7 @@ final class AnswerWriter {
         ByteBufUtil.writeAscii(out, requestId);
         out.writeBytes(CRLF);
         BodyFraming framing = BodyFraming.PLAIN;
-        boolean reuse = ending.reuse();
+        boolean endless = false;
         if (!head.bodyless()) {
             if (head.contentLength() >= 0) {
                 out.writeBytes(CONTENT_LENGTH);
@@ -70,13 +70,13 @@ final class AnswerWriter {
                 out.writeBytes(CHUNKED);
                 framing = BodyFraming.CHUNKED;
             } else {
-                reuse = false;
+                endless = true;
             }
         }
-        connection(out, ending, reuse);
+        connection(out, ending, ending.reuse() && !endless);
         out.writeBytes(CRLF);
         waiting = out;
-        return reuse == ending.reuse() ? framing : null;
+        return endless ? null : framing;
     }
 
     /** Takes ownership. */
@@ -106,11 +106,7 @@ final class AnswerWriter {
         ctx.flush();
     }
 
-    /**
-     * Writes a whole answer.
-     *
-     * @param body null for the head alone, as HEAD asks for
-     */
+    /** Writes a whole answer. */
     void whole(int status, List<Map.Entry<String, String>> headers, Content content, Ending ending) {
         ByteBuf out = ctx.alloc().directBuffer(512 + content.body.length);
         out.writeBytes(statusLine(status));
@@ -129,8 +125,18 @@ final class AnswerWriter {
         ctx.write(out, ctx.voidPromise());
     }
 
-    /** @param headOnly whether the body stays here, as HEAD asks for */
-    record Content(String type, byte[] body, boolean headOnly) {}
+    /** An answer's body; with {@code headOnly} it stays here, as HEAD asks for. */
+    static final class Content {
+        private final String type;
+        private final byte[] body;
+        private final boolean headOnly;
+
+        Content(String type, byte[] body, boolean headOnly) {
+            this.type = type;
+            this.body = body;
+            this.headOnly = headOnly;
+        }
+    }
 
     void release() {
         ByteBuf head = waiting;

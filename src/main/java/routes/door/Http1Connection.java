@@ -2,9 +2,9 @@ package routes.door;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.socket.SocketChannel;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -118,6 +118,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
     }
 
     @Override
+    @SuppressWarnings("ReferenceEquality") // the read went into the body's own buffer, not into one with equal bytes
     public void channelRead(ChannelHandlerContext ctx, Object message) {
         ByteBuf in = (ByteBuf) message;
         BodyCollector body = collector;
@@ -153,13 +154,17 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
     @Override
     public void channelWritabilityChanged(ChannelHandlerContext ctx) {
         InferenceRequest request = active;
-        if (ctx.channel().isWritable()) {
-            if (request != null) {
+        boolean writable = ctx.channel().isWritable();
+        if (phase == Phase.BUSY && request != null) {
+            if (writable) {
                 deadline.disarm();
                 request.clientWritable();
+            } else {
+                deadline.stalled();
             }
-        } else if (request != null) {
-            deadline.stalled();
+        } else if (phase == Phase.HEAD && writable) {
+            awaitHead();
+            proceed();
         }
         if (stock != null) {
             ctx.fireChannelWritabilityChanged();
@@ -196,7 +201,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
             boolean more = true;
             while (more && unread != null) {
                 more = switch (phase) {
-                    case HEAD -> readHead(unread);
+                    case HEAD -> ctx().channel().isWritable() && readHead(unread);
                     case BODY -> feedBody(unread);
                     case SKIP -> skipBody(unread);
                     case STOCK -> feedStock(unread);
@@ -215,7 +220,17 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
         keepUnread();
     }
 
-    /** What is left must be appendable, must not pin a large read, and is bounded. */
+    /** Whether what is read is used at once. */
+    private boolean takesInput() {
+        return switch (phase) {
+            case HEAD -> ctx().channel().isWritable();
+            case STOCK -> !bodyRead;
+            case BUSY -> false;
+            case BODY, SKIP, LINGER -> true;
+        };
+    }
+
+    /** What is left must be appendable, must not move under a body that is a slice of it, and is bounded. */
     private void keepUnread() {
         ByteBuf rest = unread;
         if (rest == null) {
@@ -226,9 +241,9 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
             rest.release();
             return;
         }
-        boolean full = phase == Phase.BUSY && rest.readableBytes() > DoorLimits.AHEAD_BYTES;
+        boolean full = rest.readableBytes() > DoorLimits.AHEAD_BYTES && !takesInput();
         ctx().channel().config().setAutoRead(!full);
-        if (rest.maxCapacity() != Integer.MAX_VALUE) {
+        if (rest.maxCapacity() != Integer.MAX_VALUE || rest.refCnt() > 1) {
             ByteBuf larger = ctx().alloc().directBuffer(Math.max(1024, rest.readableBytes() * 2));
             larger.writeBytes(rest);
             rest.release();
@@ -261,10 +276,13 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
         Api api = Api.at(path);
         boolean ours = api != null && api.method().equals(parsed.methodName());
         NettyHttpConsumer consumer = port.doorConsumer();
-        if (ours && consumer != null) {
+        if (api != null && ours && consumer != null) {
             serve(consumer, api, parsed);
         } else if (StockRequests.match(port, parsed)) {
             phase = Phase.STOCK;
+            if (!bodyRead) {
+                deadline.arm(limits.bodyNanos());
+            }
             StockRequests bridge = stock;
             if (bridge == null) {
                 bridge = StockRequests.attach(ctx(), port, this::stockDone);
@@ -449,6 +467,9 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
         StockRequests bridge = stock;
         if (bridge != null && !bodyRead) {
             bodyRead = bridge.feed(in);
+            if (bodyRead) {
+                deadline.disarm();
+            }
         }
         return phase != Phase.STOCK;
     }
@@ -594,9 +615,19 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
     private void nextRequest() {
         head = null;
         bodyRead = true;
+        answered = false;
         phase = Phase.HEAD;
-        deadline.arm(unread != null && unread.isReadable() ? limits.headerNanos() : limits.idleNanos());
+        awaitHead();
         ctx().channel().config().setAutoRead(true);
+    }
+
+    /** A client that sends ahead has to take its answers before the next request is read. */
+    private void awaitHead() {
+        if (ctx().channel().isWritable()) {
+            deadline.arm(unread != null && unread.isReadable() ? limits.headerNanos() : limits.idleNanos());
+        } else {
+            deadline.stalled();
+        }
     }
 
     private Ending ending() {
@@ -618,18 +649,19 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
         phase = Phase.LINGER;
         boolean quiet = bodyRead && (unread == null || !unread.isReadable()) && !broken;
         dropInput();
-        if (quiet) {
-            ctx().writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(ChannelFutureListener.CLOSE);
-            return;
-        }
         skip = DoorLimits.LINGER_BYTES;
-        deadline.arm(DoorLimits.LINGER_NANOS);
+        deadline.stalled();
         ctx().channel().config().setAutoRead(true);
-        ctx().writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(done -> {
-            if (ctx().channel() instanceof SocketChannel socket && socket.isActive()) {
-                socket.shutdownOutput();
-            }
-        });
+        ctx().writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(done -> allSent(quiet));
+    }
+
+    private void allSent(boolean quiet) {
+        if (quiet || !(ctx().channel() instanceof SocketChannel socket)) {
+            ctx().close();
+        } else if (socket.isActive()) {
+            deadline.arm(DoorLimits.LINGER_NANOS);
+            socket.shutdownOutput();
+        }
     }
 
     private void linger(ByteBuf in) {
@@ -694,15 +726,15 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
 
     /** The connection's one deadline: for a head, a body, the next request, a client that takes nothing, or the end. */
     private final class Deadline extends TimerWheel.Entry {
-        private long roomBefore = -1;
+        private long unsentBefore;
 
         void arm(long nanos) {
-            roomBefore = -1;
             timers().arm(this, System.nanoTime() + nanos);
         }
 
+        /** For a client that has to take something first. */
         void stalled() {
-            roomBefore = ctx().channel().bytesBeforeWritable();
+            unsentBefore = unsent();
             timers().arm(this, System.nanoTime() + limits.answering().stallNanos());
         }
 
@@ -712,10 +744,11 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
 
         @Override
         protected void expired(long nowNanos) {
-            InferenceRequest request = active;
             switch (phase) {
                 case HEAD -> {
-                    if (heads.inside()) {
+                    if (!ctx().channel().isWritable()) {
+                        goOnOrClose();
+                    } else if (heads.inside()) {
                         refuse(new GatewayException(ErrorCode.REQUEST_TIMEOUT));
                     } else {
                         ctx().close();
@@ -728,18 +761,32 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
                     }
                 }
                 case BUSY -> {
-                    long room = ctx().channel().bytesBeforeWritable();
-                    if (request == null || ctx().channel().isWritable()) {
-                        return;
+                    if (active != null && !ctx().channel().isWritable()) {
+                        goOnOrClose();
                     }
-                    if (room != roomBefore) {
-                        stalled();
+                }
+                case LINGER -> {
+                    if (unsent() > 0) {
+                        goOnOrClose();
                     } else {
                         ctx().close();
                     }
                 }
                 default -> ctx().close();
             }
+        }
+
+        private void goOnOrClose() {
+            if (unsent() == unsentBefore) {
+                ctx().close();
+            } else {
+                stalled();
+            }
+        }
+
+        private long unsent() {
+            ChannelOutboundBuffer out = ctx().channel().unsafe().outboundBuffer();
+            return out == null ? 0 : out.totalPendingWriteBytes() - out.currentProgress();
         }
     }
 }

@@ -3,9 +3,11 @@ package routes.door;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.ChannelPromise;
+import io.netty.handler.codec.PrematureChannelClosureException;
 import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.DefaultHttpHeadersFactory;
 import io.netty.handler.codec.http.DefaultHttpRequest;
@@ -15,6 +17,7 @@ import io.netty.handler.codec.http.HttpObjectAggregator;
 import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseEncoder;
 import io.netty.handler.codec.http.HttpStatusClass;
+import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
 import java.util.function.Consumer;
@@ -79,9 +82,10 @@ final class StockRequests {
         StockRequests bridge = new StockRequests(ctx);
         NettyHttpConsumer any = port.others().get(0);
         ChannelPipeline pipeline = ctx.pipeline();
-        pipeline.addLast("encoder", new HttpResponseEncoder());
+        pipeline.addLast("encoder", bridge.new Encoder());
         pipeline.addLast("answers", bridge.new AnswerWatch(done));
         pipeline.addLast("aggregator", new HttpObjectAggregator(any.getConfiguration().getChunkedMaxContentLength()));
+        pipeline.addLast("leavers", new Leavers());
         pipeline.addLast("outbound-streamer", new HttpOutboundStreamHandler());
         ChannelHandler handler = port.stock().getChannelHandler();
         if (any.getConfiguration().isUsingExecutorService()) {
@@ -131,10 +135,31 @@ final class StockRequests {
         return complete;
     }
 
+    /** Keeps a client that leaves in the middle of a body out of Camel's log. */
+    private static final class Leavers extends ChannelInboundHandlerAdapter {
+        @Override
+        public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+            if (!(cause instanceof PrematureChannelClosureException)) {
+                context.fireExceptionCaught(cause);
+            }
+        }
+    }
+
+    /** Leaves the body of an answer to HEAD out. */
+    private final class Encoder extends HttpResponseEncoder {
+        @Override
+        protected boolean isContentAlwaysEmpty(HttpResponse answer) {
+            RequestHead answeredTo = head;
+            return answeredTo != null && answeredTo.method() == RequestHead.Method.HEAD
+                    || super.isContentAlwaysEmpty(answer);
+        }
+    }
+
     /** Sees the end of each stock answer pass. */
     private final class AnswerWatch extends ChannelOutboundHandlerAdapter {
         private final Consumer<Boolean> done;
         private boolean interim;
+        private boolean keepAlive;
 
         AnswerWatch(Consumer<Boolean> done) {
             this.done = done;
@@ -144,12 +169,13 @@ final class StockRequests {
         public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) throws Exception {
             if (message instanceof HttpResponse response) {
                 interim = response.status().codeClass() == HttpStatusClass.INFORMATIONAL;
+                keepAlive = HttpUtil.isKeepAlive(response);
             }
             boolean last = message instanceof LastHttpContent && !interim;
             super.write(context, message, promise);
             if (last) {
                 RequestHead answeredTo = head;
-                boolean reuse = answeredTo != null && answeredTo.keepAlive();
+                boolean reuse = keepAlive && answeredTo != null && answeredTo.keepAlive();
                 context.executor().execute(() -> {
                     ctx.flush();
                     done.accept(reuse);

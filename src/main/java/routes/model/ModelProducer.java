@@ -18,7 +18,7 @@ import routes.request.InferenceRequest;
  * Sends a request to the route of its model, or answers what models there are. A model that doesn't exist and one that the
  * key may not use get the same answer.
  *
- * <p><b>Threading:</b> event loop; never blocks.
+ * <p><b>Threading:</b> returns to the request's event loop wherever it was called; never blocks.
  */
 final class ModelProducer extends DefaultAsyncProducer {
 
@@ -32,21 +32,26 @@ final class ModelProducer extends DefaultAsyncProducer {
     @Override
     public boolean process(Exchange exchange, AsyncCallback callback) {
         InferenceRequest request = exchange.getMessage().getBody(InferenceRequest.class);
-        if (request == null || request.isFinished()) {
+        if (request == null) {
+            callback.done(true);
+            return true;
+        }
+        if (!request.loop().inEventLoop()) {
+            request.loop().execute(() -> dispatch(exchange, request, doneSync -> callback.done(false)));
+            return false;
+        }
+        return dispatch(exchange, request, callback);
+    }
+
+    private boolean dispatch(Exchange exchange, InferenceRequest request, AsyncCallback callback) {
+        if (request.isFinished()) {
             callback.done(true);
             return true;
         }
         if (request.api().body() == Api.Body.NONE) {
-            if (request.loop().inEventLoop()) {
-                list(request);
-                callback.done(true);
-                return true;
-            }
-            request.loop().execute(() -> {
-                list(request);
-                callback.done(false);
-            });
-            return false;
+            list(request);
+            callback.done(true);
+            return true;
         }
         boolean any = endpoint.getName().equals("*");
         String asked = any ? request.getModel() : endpoint.getName();
@@ -61,9 +66,6 @@ final class ModelProducer extends DefaultAsyncProducer {
     }
 
     private void list(InferenceRequest request) {
-        if (request.isFinished()) {
-            return;
-        }
         if (request.api() == Api.MODEL) {
             String id = decode(request.head().path().substring(Api.MODEL.path().length()));
             ModelConsumer consumer = endpoint.directory().find(id);

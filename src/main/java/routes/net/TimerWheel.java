@@ -5,6 +5,8 @@ import io.netty.util.concurrent.FastThreadLocal;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A hashed timer wheel for one event loop: arming, moving and cancelling cost a few instructions however many timers
@@ -13,10 +15,11 @@ import org.jspecify.annotations.Nullable;
  * <p>A deadline that moves later costs nothing: the entry stays where it is and moves when its old slot comes round. The
  * loop is woken only for slots that hold something. Resolution is {@value #TICK_MILLIS} ms; an entry never expires early.
  *
- * <p><b>Threading:</b> event-loop confined.
+ * <p><b>Threading:</b> event-loop confined. <b>Failure:</b> an entry that throws is logged and does not stop the others.
  */
 public final class TimerWheel {
 
+    private static final Logger LOG = LoggerFactory.getLogger(TimerWheel.class);
     private static final long TICK_MILLIS = 4;
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(TICK_MILLIS);
     private static final int SLOTS = 1024;
@@ -201,8 +204,16 @@ public final class TimerWheel {
             if (entry.deadlineNanos - now > 0) {
                 arm(entry, entry.deadlineNanos);
             } else {
-                entry.expired(now);
+                expire(entry, now);
             }
+        }
+    }
+
+    private static void expire(Entry entry, long now) {
+        try {
+            entry.expired(now);
+        } catch (RuntimeException e) {
+            LOG.error("A timer failed", e);
         }
     }
 }

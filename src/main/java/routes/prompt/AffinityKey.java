@@ -12,7 +12,8 @@ import routes.request.Prompt;
  * The number that brings requests with a common beginning to the same replica, where the beginning is cached.
  *
  * <p>It is the session that the client names, else its {@code prompt_cache_key}, else the part of the prompt that a
- * conversation's later turns repeat: model, tools, and the messages up to the end of the first one by the user. Each
+ * conversation's later turns repeat: model, tools, and the messages up to the end of the first one by the user (of a
+ * long one both ends). Each
  * level is hashed with XXH3 seeded by the level before, so that equal prefixes of levels give equal prefixes of hashes.
  * Equal bytes give equal keys in every gateway and runtime.
  */
@@ -20,6 +21,9 @@ public final class AffinityKey {
 
     /** Bytes of a prompt without messages that count. */
     private static final int PROMPT_BYTES = 4096;
+
+    /** Bytes at each end of a long span that count. */
+    private static final int END_BYTES = 8192;
 
     private static final long SESSION_SEED = 1;
     private static final long CACHE_KEY_SEED = 2;
@@ -46,10 +50,19 @@ public final class AffinityKey {
             key = hash(key, body, prompt.toolsStart(), prompt.toolsEnd());
         }
         if (prompt.firstUserEnd() >= 0) {
-            return hash(key, body, prompt.messagesStart(), prompt.firstUserEnd());
+            return ends(key, body, prompt.messagesStart(), prompt.firstUserEnd());
         }
         int start = prompt.promptStart();
         return start < 0 ? key : hash(key, body, start, Math.min(prompt.promptEnd(), start + PROMPT_BYTES));
+    }
+
+    /** A long span counts by its first and last bytes and its length: enough to tell prompts apart, whatever they weigh. */
+    private static long ends(long seed, ByteBuf body, int start, int end) {
+        if (end - start <= 2 * END_BYTES) {
+            return hash(seed, body, start, end);
+        }
+        long first = hash(seed, body, start, start + END_BYTES);
+        return hash(first + end - start, body, end - END_BYTES, end);
     }
 
     private static long hash(long seed, String text) {

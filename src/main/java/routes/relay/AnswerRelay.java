@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Where framing need not change, a read leaves as the very buffer that came, while the observer looks at a copy in
  * the scratch array. When usage is cut this holds for each read that begins and ends between chunks and from which
- * nothing is cut or held; any other read's data leaves as one chunk of its own, so that the client stands between chunks
- * after each read.
+ * nothing is cut or held; any other read's data leaves as one chunk of its own, so that the client stands between
+ * chunks after each read.
  *
  * <p><b>Threading</b>: event-loop confined; so is the scratch array, which all answers of the loop may share: it is not
  * in use when the sink is called, nor between reads.
@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Ownership</b>: {@link #relay} takes ownership of what it is given, the sink of what it gets. {@link #release}
  * must be called once the answer is over, however it ended.
  *
- * <p><b>Failure</b>: an answer that is cut off or breaks its framing is {@link RelayState#MALFORMED}; what was good of it
- * was handed on, an end was not.
+ * <p><b>Failure</b>: an answer that is cut off or breaks its framing is {@link RelayState#MALFORMED}; what was good of
+ * it was handed on, an end was not.
  */
 public final class AnswerRelay {
 

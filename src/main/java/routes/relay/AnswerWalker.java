@@ -40,15 +40,14 @@ final class AnswerWalker {
     private static final int COMPLETE = 13;
     private static final int BROKEN = 14;
 
-    private static final VarHandle LONGS =
-            MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final long ONES = 0x0101010101010101L;
     private static final long HIGHS = 0x8080808080808080L;
     private static final long SPACES = ' ' * ONES;
     private static final long QUOTES = '"' * ONES;
     private static final long BACKSLASHES = '\\' * ONES;
     /** The bits in which all four brackets are equal. */
-    private static final long BRACKET_MASK = 0xd9 * ONES;
+    private static final long BRACKET_MASK = 0xd9d9d9d9d9d9d9d9L;
 
     private static final long BRACKETS = 0x59 * ONES;
 
@@ -297,7 +296,7 @@ final class AnswerWalker {
                 if (c < '0' || c > '9') {
                     state = BROKEN;
                 } else if (member.isCount()) {
-                    count = c - '0';
+                    count = (long) c - '0';
                     countDigits = 1;
                     state = IN_COUNT;
                 } else {
@@ -408,14 +407,15 @@ final class AnswerWalker {
 
     private Member memberNamed(byte[] bytes, int from, int to) {
         return switch (place) {
-            case ROOT -> switch (to - from) {
-                case 5 ->
-                    Member.USAGE.is(bytes, from, to)
-                            ? Member.USAGE
-                            : Member.ERROR.is(bytes, from, to) ? Member.ERROR : Member.OTHER;
-                case 7 -> Member.CHOICES.is(bytes, from, to) ? Member.CHOICES : Member.OTHER;
-                default -> Member.OTHER;
-            };
+            case ROOT ->
+                switch (to - from) {
+                    case 5 ->
+                        Member.USAGE.is(bytes, from, to)
+                                ? Member.USAGE
+                                : Member.ERROR.is(bytes, from, to) ? Member.ERROR : Member.OTHER;
+                    case 7 -> Member.CHOICES.is(bytes, from, to) ? Member.CHOICES : Member.OTHER;
+                    default -> Member.OTHER;
+                };
             case CHOICE -> Member.FINISH_REASON.is(bytes, from, to) ? Member.FINISH_REASON : Member.OTHER;
             case USAGE -> usageMember(bytes, from, to);
             case PROMPT_DETAILS -> Member.CACHED_TOKENS.is(bytes, from, to) ? Member.CACHED_TOKENS : Member.OTHER;
@@ -528,7 +528,8 @@ final class AnswerWalker {
                 long word = (long) LONGS.get(bytes, p);
                 long quote = word ^ QUOTES;
                 long bracket = (word & BRACKET_MASK) ^ BRACKETS;
-                long stops = (((quote - ONES) & ~quote) | ((bracket - ONES) & ~bracket) | ((word - SPACES) & ~word)) & HIGHS;
+                long stops =
+                        (((quote - ONES) & ~quote) | ((bracket - ONES) & ~bracket) | ((word - SPACES) & ~word)) & HIGHS;
                 if (stops != 0) {
                     p += Long.numberOfTrailingZeros(stops) >>> 3;
                     break;
@@ -574,8 +575,8 @@ final class AnswerWalker {
                 long word = (long) LONGS.get(bytes, p);
                 long quote = word ^ QUOTES;
                 long backslash = word ^ BACKSLASHES;
-                long stops =
-                        (((quote - ONES) & ~quote) | ((backslash - ONES) & ~backslash) | ((word - SPACES) & ~word)) & HIGHS;
+                long stops = (((quote - ONES) & ~quote) | ((backslash - ONES) & ~backslash) | ((word - SPACES) & ~word))
+                        & HIGHS;
                 if (stops != 0) {
                     p += Long.numberOfTrailingZeros(stops) >>> 3;
                     break;

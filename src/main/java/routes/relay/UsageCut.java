@@ -8,11 +8,12 @@ import org.jspecify.annotations.Nullable;
  * Takes the usage-only event out of a stream's data. Of a block that may still turn out to be that event, the bytes are
  * held back; every other byte goes with the read it came with.
  *
- * <p>Works on the data of one read, packed at the front of an array, between {@link #beginRead} and {@link #endRead}.
+ * <p>Works on the data of one read, packed at the front of an array: {@link #beginRead}, any number of {@link #data},
+ * at the body's end {@link #end}, then {@link #decide}, {@link #writeDue} and {@link #hold}.
  *
  * <p><b>Threading</b>: event-loop confined.
  *
- * <p><b>Ownership</b>: owns what it holds until {@link #endRead} or {@link #release}.
+ * <p><b>Ownership</b>: owns what it holds until {@link #writeDue} or {@link #release}.
  */
 final class UsageCut {
 

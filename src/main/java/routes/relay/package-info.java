@@ -8,8 +8,8 @@
  * token counts, how it finished, whether it failed.
  *
  * <p>One pass over the bytes of a read: {@code ChunkScanner} finds the data between chunk framing, {@code EventScanner}
- * finds {@code data:} lines in it, {@code AnswerWalker} follows the JSON in those. Each keeps its state in a few fields,
- * so that a read may end anywhere.
+ * finds {@code data:} lines in it, {@code AnswerWalker} follows the JSON in those. Each keeps its state in a few
+ * fields, so that a read may end anywhere.
  */
 @NullMarked
 package routes.relay;

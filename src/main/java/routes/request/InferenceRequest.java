@@ -238,6 +238,8 @@ public final class InferenceRequest extends TimerWheel.Entry {
         if (isFinished()) {
             return;
         }
+        // before the client can know: it may ask again at once
+        lease.giveBackSlot();
         if (answering) {
             client().abort();
         } else {

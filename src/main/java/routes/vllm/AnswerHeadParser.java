@@ -96,7 +96,7 @@ final class AnswerHeadParser implements AnswerHead {
         }
     }
 
-    private int findEnd(ByteBuf in) {
+    private int findEnd(ByteBuf in) throws Malformed {
         int start = in.readerIndex();
         int from = start + Math.max(0, searched - 3);
         int limit = Math.min(in.writerIndex(), start + MAX_BYTES);
@@ -105,7 +105,10 @@ final class AnswerHeadParser implements AnswerHead {
             if (lf < 0) {
                 break;
             }
-            if (lf - start >= 3 && in.getByte(lf - 1) == '\r' && in.getByte(lf - 2) == '\n') {
+            if (lf == start || in.getByte(lf - 1) != '\r') {
+                throw new Malformed("a line that ends without CR");
+            }
+            if (lf - start >= 3 && in.getByte(lf - 2) == '\n') {
                 return lf + 1;
             }
             from = lf + 1;
@@ -128,10 +131,11 @@ final class AnswerHeadParser implements AnswerHead {
         while (at < size - 2) {
             int end = endOfLine(at, size);
             int colon = at;
-            while (colon < end && bytes[colon] != ':') {
+            // a name with space in it would be read otherwise by whoever gets the line
+            while (colon < end && bytes[colon] != ':' && bytes[colon] > ' ') {
                 colon++;
             }
-            if (colon == end || colon == at || bytes[at] == ' ' || bytes[at] == '\t') {
+            if (colon == end || colon == at || bytes[colon] != ':') {
                 throw new Malformed("header line without a name");
             }
             if (named(at, colon, "transfer-encoding")) {
@@ -189,8 +193,8 @@ final class AnswerHeadParser implements AnswerHead {
                 }
                 return i - 1;
             }
-            if (bytes[i] == 0) {
-                throw new Malformed("NUL in the head");
+            if (bytes[i] == 0 || bytes[i] == '\r' && bytes[i + 1] != '\n') {
+                throw new Malformed("NUL or a lone CR in the head");
             }
         }
         throw new Malformed("a line without an end");

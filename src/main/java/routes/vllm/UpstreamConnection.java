@@ -149,7 +149,9 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
             complete = head.parse(bytes);
         } catch (AnswerHeadParser.Malformed e) {
             bytes.release();
-            LOG.warn("Replica {} answered with something that is not HTTP: {}", pool.replica(), e.getMessage());
+            if (pool.mayWarn()) {
+                LOG.warn("Replica {} answered with something that is not HTTP: {}", pool.replica(), e.getMessage());
+            }
             failed(ErrorCode.UPSTREAM_INVALID);
             return;
         }
@@ -184,8 +186,9 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         Client.BodyFraming framing = request.client().head(head);
         dirty = true;
         if (head.bodyless()) {
+            boolean extraBytes = rest.isReadable();
             rest.release();
-            completed(current, head.keepAlive());
+            completed(current, head.keepAlive() && !extraBytes);
             return;
         }
         boolean length = framing == Client.BodyFraming.PLAIN && head.contentLength() >= 0;
@@ -273,6 +276,8 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         } else {
             ctx().close();
         }
+        // before the client can know: it may ask again at once
+        request.lease().giveBackSlot();
         request.client().end();
         conclude(request, head.status(), events);
         current.over();

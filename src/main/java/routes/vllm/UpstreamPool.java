@@ -12,6 +12,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import routes.error.ErrorCode;
 import routes.net.EventLoops;
@@ -27,6 +28,7 @@ import routes.replica.Replica;
 final class UpstreamPool {
 
     private static final int FIRST_READ = 4096;
+    private static final long WARN_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final WriteBufferWaterMark WATER_MARKS = new WriteBufferWaterMark(65_536, 262_144);
     private static final FastThreadLocal<Map<Replica, UpstreamPool>> POOLS = new FastThreadLocal<>() {
         @Override
@@ -40,6 +42,7 @@ final class UpstreamPool {
     private final TimerWheel timers;
     private final Bootstrap bootstrap;
     private final ArrayDeque<UpstreamConnection> idle = new ArrayDeque<>();
+    private long warnFromNanos = System.nanoTime();
 
     private UpstreamPool(EventLoop loop, Replica replica, UpstreamSettings settings, EventLoops loops) {
         this.replica = replica;
@@ -83,6 +86,16 @@ final class UpstreamPool {
 
     TimerWheel timers() {
         return timers;
+    }
+
+    /** Whether a warning about the replica may be logged now; true once in a while only. */
+    boolean mayWarn() {
+        long now = System.nanoTime();
+        if (now - warnFromNanos < 0) {
+            return false;
+        }
+        warnFromNanos = now + WARN_INTERVAL_NANOS;
+        return true;
     }
 
     /** Sends the call over an idle connection, or over a new one. */

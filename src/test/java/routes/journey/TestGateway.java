@@ -34,9 +34,10 @@ final class TestGateway implements AutoCloseable {
     private final Path folder;
     private final CamelContext context;
 
-    private TestGateway(Path folder, Map<String, String> properties) throws Exception {
+    private TestGateway(Path folder, Map<String, String> properties, Map<String, Object> beans) throws Exception {
         this.folder = folder;
         properties.forEach(main::addOverrideProperty);
+        beans.forEach(main::bind);
         main.configure().addConfiguration(new GatewayConfiguration());
         main.setShutdownStrategy(new org.apache.camel.main.SimpleMainShutdownStrategy());
         main.start();
@@ -57,7 +58,9 @@ final class TestGateway implements AutoCloseable {
         private final Map<String, String> properties = new LinkedHashMap<>();
         private final List<String> routes = new ArrayList<>();
         private String keys = keys("*");
+        private final Map<String, Object> beans = new LinkedHashMap<>();
         private String steps = "";
+        private String door = FRONT_DOOR;
 
         private Builder() {
             properties.put("gateway.host", "127.0.0.1");
@@ -65,6 +68,7 @@ final class TestGateway implements AutoCloseable {
             properties.put("gateway.usage.flush-interval", "5ms");
             properties.put("camel.management.enabled", "false");
             properties.put("camel.metrics.enabled", "false");
+            properties.put("gateway.warm-up", "false");
         }
 
         Builder property(String name, Object value) {
@@ -93,6 +97,18 @@ final class TestGateway implements AutoCloseable {
             return this;
         }
 
+        /** Replaces the front door's route. */
+        Builder door(String yaml) {
+            door = yaml;
+            return this;
+        }
+
+        /** Something that routes refer to by its name. */
+        Builder bean(String name, Object bean) {
+            beans.put(name, bean);
+            return this;
+        }
+
         /** Models that the first key may use; the second may use all. */
         Builder firstKeyMayUse(String models) {
             keys = keys(models);
@@ -103,11 +119,11 @@ final class TestGateway implements AutoCloseable {
             try {
                 Path folder = Files.createTempDirectory("journey");
                 Files.writeString(folder.resolve("keys.yaml"), keys);
-                Files.writeString(folder.resolve("routes.yaml"), FRONT_DOOR.formatted(steps) + String.join("", routes));
+                Files.writeString(folder.resolve("routes.yaml"), door.formatted(steps) + String.join("", routes));
                 properties.putIfAbsent("gateway.usage.file", folder.resolve("usage.jsonl").toString());
                 properties.put("gateway.keys-file", folder.resolve("keys.yaml").toString());
                 properties.put("gateway.routes", "file:" + folder.resolve("routes.yaml"));
-                return new TestGateway(folder, properties);
+                return new TestGateway(folder, properties, beans);
             } catch (Exception e) {
                 throw new IllegalStateException(e);
             }

@@ -15,9 +15,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class AnswerRelayTest {
 
-    private static final String FIRST =
-            "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"caf\u00c3\u00a9\"},\"finish_reason\":null}]}\n\n";
-    private static final String FINISH = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":null}\n\n";
+    private static final String FIRST = "data:"
+            + " {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"caf\u00c3\u00a9\"},\"finish_reason\":null}]}\n\n";
+    private static final String FINISH =
+            "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":null}\n\n";
     private static final String USAGE =
             "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":2,\"total_tokens\":7}}\n\n";
     private static final String DONE = "data: [DONE]\n\n";
@@ -50,16 +51,18 @@ class AnswerRelayTest {
     @ParameterizedTest
     @ValueSource(strings = {"first", "middle", "last", "alone"})
     void theUsageOnlyEventIsCutWhereverItStandsInAChunk(String where) {
-        String wire = switch (where) {
-            case "first" -> chunk(USAGE + FIRST + DONE);
-            case "middle" -> chunk(FIRST + USAGE + DONE);
-            case "last" -> chunk(FIRST + DONE + USAGE);
-            default -> chunk(FIRST) + chunk(USAGE) + chunk(DONE);
-        };
+        String wire =
+                switch (where) {
+                    case "first" -> chunk(USAGE + FIRST + DONE);
+                    case "middle" -> chunk(FIRST + USAGE + DONE);
+                    case "last" -> chunk(FIRST + DONE + USAGE);
+                    default -> chunk(FIRST) + chunk(USAGE) + chunk(DONE);
+                };
         try (RelayRun run = new RelayRun(chunked(Content.SSE, true))) {
             assertThat(run.read(wire + LAST)).isEqualTo(RelayState.END);
-            assertThat(ClientBody.of(run.client()).data()).asString().isEqualTo(
-                    new String(RelayRun.bytes(FIRST + DONE), StandardCharsets.UTF_8));
+            assertThat(ClientBody.of(run.client()).data())
+                    .asString()
+                    .isEqualTo(new String(RelayRun.bytes(FIRST + DONE), StandardCharsets.UTF_8));
             assertThat(ClientBody.of(run.client()).complete()).isTrue();
             assertThat(run.facts.usageOnlySeen()).isTrue();
             assertThat(run.facts.usageFinal()).isTrue();
@@ -104,6 +107,14 @@ class AnswerRelayTest {
                     .isEqualTo("data: {\"usage\":null,\"choices\":[{\"in");
             run.read("dex");
             assertThat(run.clientText()).endsWith("3\r\ndex\r\n");
+        }
+    }
+
+    @Test
+    void anErrorIsNotHeld() {
+        try (RelayRun run = new RelayRun(chunked(Content.SSE, true))) {
+            run.read("ff\r\ndata: {\"error\":{");
+            assertThat(ClientBody.of(run.client()).data()).asString().isEqualTo("data: {\"error\":{");
         }
     }
 
@@ -266,7 +277,8 @@ class AnswerRelayTest {
     @ParameterizedTest
     @ValueSource(ints = {100, 8191, 8192, 8193, 100 * 1024, 2 * 1024 * 1024})
     void usageOfAPlainAnswerIsFoundWhateverItsSizeAndSplits(int size) {
-        String filler = "\"choices\":[{\"message\":{\"content\":\"" + "usage ".repeat(size / 6) + "\"},\"finish_reason\":\"stop\"}]";
+        String filler = "\"choices\":[{\"message\":{\"content\":\"" + "usage ".repeat(size / 6)
+                + "\"},\"finish_reason\":\"stop\"}]";
         String usage = "\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":2,\"total_tokens\":7}";
         for (String json : new String[] {"{" + filler + "," + usage + "}", "{" + usage + "," + filler + "}\n"}) {
             byte[] bytes = RelayRun.bytes(json);

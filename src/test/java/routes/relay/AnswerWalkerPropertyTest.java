@@ -22,7 +22,15 @@ class AnswerWalkerPropertyTest {
         "usage", "choices", "error", "finish_reason", "prompt_tokens", "x", "", "caf\u00e9", "us\\\"age", "usage\\\\"
     };
     private static final String[] TEXTS = {
-        "", "stop", "a}b{c][", "\\\"usage\\\":{", "\\\\", "\\\\\\\"", "\\u0022,", "\ud83c\udf0d \u5317", "0123456789 0123456789",
+        "",
+        "stop",
+        "a}b{c][",
+        "\\\"usage\\\":{",
+        "\\\\",
+        "\\\\\\\"",
+        "\\u0022,",
+        "\ud83c\udf0d \u5317",
+        "0123456789 0123456789",
         "\\n\\r\\t"
     };
 
@@ -90,15 +98,18 @@ class AnswerWalkerPropertyTest {
             members.add("\"completion_tokens\":" + (random.nextInt(4) == 0 ? value(random, 1) : random.nextInt(9)));
         }
         if (random.nextBoolean()) {
-            members.add("\"total_tokens\"" + space(random) + ":" + space(random) + random.nextLong(999_999_999_999_999L));
+            members.add(
+                    "\"total_tokens\"" + space(random) + ":" + space(random) + random.nextLong(999_999_999_999_999L));
         }
         if (random.nextBoolean()) {
-            members.add("\"prompt_tokens_details\":" + (random.nextBoolean()
-                    ? "{\"audio_tokens\":" + value(random, 1) + ",\"cached_tokens\":" + random.nextInt(9) + "}"
-                    : value(random, 0)));
+            members.add("\"prompt_tokens_details\":"
+                    + (random.nextBoolean()
+                            ? "{\"audio_tokens\":" + value(random, 1) + ",\"cached_tokens\":" + random.nextInt(9) + "}"
+                            : value(random, 0)));
         }
         if (random.nextBoolean()) {
-            members.add("\"completion_tokens_details\":{\"reasoning_tokens\":" + random.nextInt(9) + space(random) + "}");
+            members.add(
+                    "\"completion_tokens_details\":{\"reasoning_tokens\":" + random.nextInt(9) + space(random) + "}");
         }
         if (random.nextBoolean()) {
             members.add("\"other\":" + value(random, 2));
@@ -110,11 +121,13 @@ class AnswerWalkerPropertyTest {
     private static String choices(Random random) {
         List<String> elements = new ArrayList<>();
         for (int i = random.nextInt(4); i > 0; i--) {
-            elements.add(switch (random.nextInt(5)) {
-                case 0 -> value(random, 2);
-                case 1 -> "{\"finish_reason\" : null }";
-                default -> "{\"index\":0,\"delta\":" + value(random, 3) + ",\"finish_reason\":\"stop" + i + "\"}";
-            });
+            elements.add(
+                    switch (random.nextInt(5)) {
+                        case 0 -> value(random, 2);
+                        case 1 -> "{\"finish_reason\" : null }";
+                        default ->
+                            "{\"index\":0,\"delta\":" + value(random, 3) + ",\"finish_reason\":\"stop" + i + "\"}";
+                    });
         }
         return "[" + space(random) + String.join(space(random) + ",", elements) + "]";
     }
@@ -130,7 +143,9 @@ class AnswerWalkerPropertyTest {
                 StringBuilder out = new StringBuilder("[").append(space(random));
                 int size = random.nextInt(4);
                 for (int i = 0; i < size; i++) {
-                    out.append(i == 0 ? "" : ",").append(value(random, depth - 1)).append(space(random));
+                    out.append(i == 0 ? "" : ",")
+                            .append(value(random, depth - 1))
+                            .append(space(random));
                 }
                 yield out.append(']').toString();
             }

@@ -13,12 +13,11 @@ class AnswerWalkerTest {
 
     @Test
     void readsUsageWithItsDetails() {
-        AnswerWalker json = walk(
-                """
-                {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,
-                "prompt_tokens_details":{"audio_tokens":9,"cached_tokens":4},
-                "completion_tokens_details":{"reasoning_tokens":1,"cached_tokens":8}}}
-                """);
+        AnswerWalker json = walk("""
+            {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,
+            "prompt_tokens_details":{"audio_tokens":9,"cached_tokens":4},
+            "completion_tokens_details":{"reasoning_tokens":1,"cached_tokens":8}}}
+            """);
         assertThat(json.usageOnly()).isTrue();
         assertThat(json.promptTokens()).isEqualTo(5);
         assertThat(json.completionTokens()).isEqualTo(2);
@@ -57,7 +56,8 @@ class AnswerWalkerTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"-1", "1.0", "1e3", "\"5\"", "null", "true", "[5]", "{\"prompt_tokens\":5}", "1234567890123456"})
+    @ValueSource(
+            strings = {"-1", "1.0", "1e3", "\"5\"", "null", "true", "[5]", "{\"prompt_tokens\":5}", "1234567890123456"})
     void whatIsNotACountIsUnknown(String value) {
         AnswerWalker json = walk("{\"usage\":{\"prompt_tokens\":3,\"prompt_tokens\":" + value + "}}");
         assertThat(json.complete()).isTrue();
@@ -108,16 +108,28 @@ class AnswerWalkerTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"{x", "{,", "{\"a\" 1", "{\"a\":}", "{\"a\":1]", "{\"a\":1 2", "{}x", "{\"choices\":[1}", "{\"a\":?"})
+    @ValueSource(
+            strings = {
+                "{x",
+                "{,",
+                "{\"a\" 1",
+                "{\"a\":}",
+                "{\"a\":1]",
+                "{\"a\":1 2",
+                "{}x",
+                "{\"choices\":[1}",
+                "{\"a\":?"
+            })
     void whatIsNotJsonIsBroken(String text) {
         assertThat(walk(text).broken()).isTrue();
     }
 
     @Test
     void theLastFinishReasonThatIsNotNullWins() {
-        assertThat(walk("{\"choices\":[{\"finish_reason\":null},{\"finish_reason\":\"length\",\"x\":{\"finish_reason\":\"no\"}},"
-                                + "{\"finish_reason\":null}],\"finish_reason\":\"no\"}")
-                        .finishReason())
+        assertThat(
+                        walk("{\"choices\":[{\"finish_reason\":null},{\"finish_reason\":\"length\",\"x\":{\"finish_reason\":\"no\"}},"
+                            + "{\"finish_reason\":null}],\"finish_reason\":\"no\"}")
+                                .finishReason())
                 .isEqualTo("length");
     }
 
@@ -126,15 +138,18 @@ class AnswerWalkerTest {
         assertThat(walk("{\"choices\":[{\"finish_reason\":\"" + "x".repeat(1000) + "\"}]}")
                         .finishReason())
                 .isEqualTo("x".repeat(AnswerWalker.MAX_REASON_CHARS));
-        assertThat(walk("{\"choices\":[{\"finish_reason\":\"a\\u00e9\\n\\\"\u5317\\u12\"}]}").finishReason())
+        assertThat(walk("{\"choices\":[{\"finish_reason\":\"a\\u00e9\\n\\\"\u5317\\u12\"}]}")
+                        .finishReason())
                 .isEqualTo("a\u00e9\n\"\u5317\u0012");
-        assertThat(walk("{\"choices\":[{\"finish_reason\":\"\"}]}").finishReason()).isEmpty();
+        assertThat(walk("{\"choices\":[{\"finish_reason\":\"\"}]}").finishReason())
+                .isEmpty();
     }
 
     @Test
     void depthIsUnbounded() {
         int depth = 200_000;
-        AnswerWalker json = walk("{\"x\":" + "[{\"usage\":".repeat(depth) + "1" + "}]".repeat(depth) + "," + USAGE + "}");
+        AnswerWalker json =
+                walk("{\"x\":" + "[{\"usage\":".repeat(depth) + "1" + "}]".repeat(depth) + "," + USAGE + "}");
         assertThat(json.complete()).isTrue();
         assertThat(json.promptTokens()).isEqualTo(5);
     }
@@ -142,7 +157,8 @@ class AnswerWalkerTest {
     @ParameterizedTest
     @ValueSource(strings = {"null", "{\"message\":1}", "\"Unauthorized\"", "false", "[]", "0"})
     void anErrorIsOneThatIsNotNull(String error) {
-        assertThat(walk("{\"x\":{\"error\":1},\"error\":" + error + "}").errorSeen()).isEqualTo(!error.equals("null"));
+        assertThat(walk("{\"x\":{\"error\":1},\"error\":" + error + "}").errorSeen())
+                .isEqualTo(!error.equals("null"));
     }
 
     /** Walks in one piece and byte by byte, which must agree. */
@@ -156,9 +172,19 @@ class AnswerWalkerTest {
         for (int p = 0; p < bytes.length; p++) {
             single.walk(bytes, p, p + 1);
         }
-        assertThat(single).usingRecursiveComparison().comparingOnlyFields(
-                        "promptTokens", "completionTokens", "totalTokens", "cachedTokens", "reasoningTokens",
-                        "finishReason", "usage", "choicesEmpty", "choicesFilled", "error")
+        assertThat(single)
+                .usingRecursiveComparison()
+                .comparingOnlyFields(
+                        "promptTokens",
+                        "completionTokens",
+                        "totalTokens",
+                        "cachedTokens",
+                        "reasoningTokens",
+                        "finishReason",
+                        "usage",
+                        "choicesEmpty",
+                        "choicesFilled",
+                        "error")
                 .isEqualTo(whole);
         assertThat(single.complete()).isEqualTo(whole.complete());
         assertThat(single.broken()).isEqualTo(whole.broken());

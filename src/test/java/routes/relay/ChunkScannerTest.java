@@ -63,15 +63,20 @@ class ChunkScannerTest {
     @Test
     void boundsTheSizeLine() {
         String most = "5;" + "x".repeat(ChunkScanner.MAX_SIZE_LINE - 2);
-        assertThat(scan(RelayRun.bytes(most + "\r\nhello\r\n"), 100).atBoundary()).isTrue();
-        assertThat(scan(RelayRun.bytes(most + "x\r\nhello\r\n"), 100).malformed()).isTrue();
+        assertThat(scan(RelayRun.bytes(most + "\r\nhello\r\n"), 100).atBoundary())
+                .isTrue();
+        assertThat(scan(RelayRun.bytes(most + "x\r\nhello\r\n"), 100).malformed())
+                .isTrue();
     }
 
     @Test
     void boundsTheTrailers() {
         String most = "x".repeat(ChunkScanner.MAX_TRAILERS / 2) + "\r\n";
-        assertThat(scan(RelayRun.bytes("0\r\n" + most + most + "\r\n"), 100).ended()).isTrue();
-        assertThat(scan(RelayRun.bytes("0\r\n" + most + most + "x\r\n\r\n"), 100).malformed()).isTrue();
+        assertThat(scan(RelayRun.bytes("0\r\n" + most + most + "\r\n"), 100).ended())
+                .isTrue();
+        assertThat(scan(RelayRun.bytes("0\r\n" + most + most + "x\r\n\r\n"), 100)
+                        .malformed())
+                .isTrue();
     }
 
     private static ChunkScanner scan(byte[] bytes, int step) {

@@ -3,8 +3,31 @@ package routes.relay;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 
-/** What a strict HTTP/1.1 client makes of a chunked body. Written for tests only, and apart from the code under test. */
-record ClientBody(byte[] data, boolean complete, String trailers) {
+/** What a strict HTTP/1.1 client makes of a chunked body. Shares nothing with the code under test. */
+final class ClientBody {
+
+    private final byte[] data;
+    private final boolean complete;
+    private final String trailers;
+
+    private ClientBody(byte[] data, boolean complete, String trailers) {
+        this.data = data;
+        this.complete = complete;
+        this.trailers = trailers;
+    }
+
+    byte[] data() {
+        return data;
+    }
+
+    /** Whether the end was seen. */
+    boolean complete() {
+        return complete;
+    }
+
+    String trailers() {
+        return trailers;
+    }
 
     static ClientBody of(byte[] wire) {
         ByteArrayOutputStream data = new ByteArrayOutputStream();

@@ -4,17 +4,43 @@ import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 
 /** A random stream of events, with all that an observer should find in it. */
 final class RandomStream {
 
     private static final String[] CONTENTS = {
-        " hello", "caf\u00e9 \u5317 \ud83c\udf0d", "\\\"usage\\\":{}", "\\\\", "\\u0022}", "a]b}c", "", "data: x", "[DONE]"
+        " hello",
+        "caf\u00e9 \u5317 \ud83c\udf0d",
+        "\\\"usage\\\":{}",
+        "\\\\",
+        "\\u0022}",
+        "a]b}c",
+        "",
+        "data: x",
+        "[DONE]"
     };
 
     /** A block's bytes, and whether it is the usage-only event. */
-    record Block(byte[] bytes, boolean usageOnly) {}
+    static final class Block {
+        private final byte[] bytes;
+        private final boolean usageOnly;
+
+        Block(byte[] bytes, boolean usageOnly) {
+            this.bytes = bytes;
+            this.usageOnly = usageOnly;
+        }
+
+        byte[] bytes() {
+            return bytes;
+        }
+
+        boolean usageOnly() {
+            return usageOnly;
+        }
+    }
 
     final List<Block> blocks = new ArrayList<>();
     long prompt = -1;
@@ -22,7 +48,10 @@ final class RandomStream {
     long total = -1;
     long cached = -1;
     long events;
+
+    @Nullable
     String reason;
+
     boolean done;
     boolean error;
     boolean usageOnly;
@@ -92,7 +121,9 @@ final class RandomStream {
         String content = CONTENTS[random.nextInt(CONTENTS.length)];
         String finish = random.nextInt(4) == 0 ? new String[] {"stop", "length", "odd"}[random.nextInt(3)] : null;
         json.append("[{\"index\":0,\"delta\":{\"content\":\"").append(content).append("\",\"choices\":[]},");
-        json.append("\"finish_reason\":").append(finish == null ? "null" : "\"" + finish + "\"").append("}]");
+        json.append("\"finish_reason\":")
+                .append(finish == null ? "null" : "\"" + finish + "\"")
+                .append("}]");
         events++;
         if (finish != null) {
             reason = finish;
@@ -119,7 +150,7 @@ final class RandomStream {
     private String usage(int tokens) {
         prompt = 5;
         completion = tokens;
-        total = 5 + tokens;
+        total = 5L + tokens;
         cached = random.nextBoolean() ? tokens / 2 : -1;
         String details = cached < 0 ? "null" : "{\"audio_tokens\":0,\"cached_tokens\":" + cached + "}";
         return "{\"prompt_tokens\":5,\"total_tokens\":" + total + ",\"completion_tokens\":" + tokens
@@ -200,7 +231,9 @@ final class RandomStream {
         int p = 0;
         while (p < data.length) {
             int size = Math.min(data.length - p, 1 + random.nextInt(most));
-            String hex = random.nextBoolean() ? Integer.toHexString(size) : "0" + Integer.toHexString(size).toUpperCase();
+            String hex = random.nextBoolean()
+                    ? Integer.toHexString(size)
+                    : "0" + Integer.toHexString(size).toUpperCase(Locale.ROOT);
             wire.writeBytes(RelayRun.bytes(hex + (random.nextInt(5) == 0 ? " ;name=\"value\"" : "") + "\r\n"));
             wire.write(data, p, size);
             wire.writeBytes(RelayRun.bytes("\r\n"));

@@ -76,7 +76,11 @@ final class RelayRun implements AutoCloseable {
         relay.release();
         handedOn.forEach(ByteBuf::release);
         assertThat(handedOn).allSatisfy(buffer -> assertThat(buffer.refCnt()).isZero());
-        assertThat(allocator.metric().usedHeapMemory()).as("heap bytes not released").isZero();
-        assertThat(allocator.metric().usedDirectMemory()).as("direct bytes not released").isZero();
+        assertThat(allocator.metric().usedHeapMemory())
+                .as("heap bytes not released")
+                .isZero();
+        assertThat(allocator.metric().usedDirectMemory())
+                .as("direct bytes not released")
+                .isZero();
     }
 }
