@@ -72,7 +72,7 @@ final class WarmUp implements StartupListener, Runnable {
         awaited = true;
         thread.join(LIMIT.toMillis());
         if (thread.isAlive()) {
-            LOG.warn("The warm-up takes longer than {}: starting without", LIMIT);
+            LOG.warn("The warm-up takes longer than {} s: starting without", LIMIT.toSeconds());
         }
     }
 

@@ -2,6 +2,7 @@ package routes.door;
 
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.RejectedExecutionException;
 import org.apache.camel.Exchange;
 import org.apache.camel.ExchangePattern;
 import org.apache.camel.Message;
@@ -43,7 +44,7 @@ final class DoorExchange {
         try {
             if (!request.isFinished()) {
                 conclude(exchange, request);
-            } else if (exchange.getException() != null && !(exchange.getException() instanceof GatewayException)) {
+            } else if (exchange.getException() != null && exchange.getException(GatewayException.class) == null) {
                 LOG.warn("{}: a step after the answer failed", request, exchange.getException());
             }
         } catch (RuntimeException e) {
@@ -58,8 +59,11 @@ final class DoorExchange {
     /** The route ended and nobody has answered: an error, or a step that leaves an answer of its own in the message. */
     private static void conclude(Exchange exchange, InferenceRequest request) {
         Exception failure = exchange.getException();
-        if (failure instanceof GatewayException error) {
+        GatewayException error = exchange.getException(GatewayException.class);
+        if (error != null) {
             request.fail(error);
+        } else if (exchange.getException(RejectedExecutionException.class) != null) {
+            request.fail(new GatewayException(ErrorCode.NO_CAPACITY, "A step of the gateway is busy; try again soon."));
         } else if (failure != null) {
             LOG.error("{}: a step of the route failed", request, failure);
             request.fail(new GatewayException(ErrorCode.INTERNAL));

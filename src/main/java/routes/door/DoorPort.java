@@ -154,7 +154,7 @@ final class DoorPort extends HttpServerBootstrapFactory {
             throw e;
         } catch (Exception e) {
             throw new IllegalStateException(
-                    "Can't listen on " + bootstrap.getHost() + ":" + bootstrap.getPort() + ": " + e.getMessage()
+                    "Can't listen on " + bootstrap.getHost() + ":" + bootstrap.getPort() + ": " + (e.getMessage() == null ? e : e.getMessage())
                             + " (expected: an address of this machine and a free port; see gateway.host, gateway.port)",
                     e);
         }

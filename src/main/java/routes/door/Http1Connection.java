@@ -63,6 +63,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
     private @Nullable AnswerWriter answers;
     private @Nullable TimerWheel timers;
     private @Nullable StockRequests stock;
+    private InferenceRequest.@Nullable Origin origin;
 
     private Phase phase = Phase.HEAD;
     private @Nullable ByteBuf unread;
@@ -316,7 +317,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
         }
         long now = System.nanoTime();
         InferenceRequest request = new InferenceRequest(
-                new InferenceRequest.Origin(this, ctx().channel().eventLoop(), door.budget(), door::finished),
+                origin(door),
                 api,
                 parsed,
                 RequestIds.of(parsed.header(RequestHead.Known.X_REQUEST_ID)),
@@ -325,6 +326,16 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
         door.begun();
         timers().arm(request, now + limits.answering().totalNanos());
         DoorExchange.run(consumer, request);
+    }
+
+    /** The same for all requests of this connection. */
+    private InferenceRequest.Origin origin(Door door) {
+        InferenceRequest.Origin known = origin;
+        if (known == null) {
+            known = new InferenceRequest.Origin(this, ctx().channel().eventLoop(), door.budget(), door::finished);
+            origin = known;
+        }
+        return known;
     }
 
     /** A request that can't be understood: the answer, then nothing more from this connection. */
@@ -617,6 +628,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
         bodyRead = true;
         answered = false;
         phase = Phase.HEAD;
+        reads.startSmall();
         awaitHead();
         ctx().channel().config().setAutoRead(true);
     }

@@ -17,7 +17,6 @@ import io.netty.handler.codec.http.HttpObjectAggregator;
 import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseEncoder;
 import io.netty.handler.codec.http.HttpStatusClass;
-import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
 import java.util.function.Consumer;
@@ -159,7 +158,6 @@ final class StockRequests {
     private final class AnswerWatch extends ChannelOutboundHandlerAdapter {
         private final Consumer<Boolean> done;
         private boolean interim;
-        private boolean keepAlive;
 
         AnswerWatch(Consumer<Boolean> done) {
             this.done = done;
@@ -169,13 +167,12 @@ final class StockRequests {
         public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) throws Exception {
             if (message instanceof HttpResponse response) {
                 interim = response.status().codeClass() == HttpStatusClass.INFORMATIONAL;
-                keepAlive = HttpUtil.isKeepAlive(response);
             }
             boolean last = message instanceof LastHttpContent && !interim;
             super.write(context, message, promise);
             if (last) {
                 RequestHead answeredTo = head;
-                boolean reuse = keepAlive && answeredTo != null && answeredTo.keepAlive();
+                boolean reuse = answeredTo != null && answeredTo.keepAlive();
                 context.executor().execute(() -> {
                     ctx.flush();
                     done.accept(reuse);

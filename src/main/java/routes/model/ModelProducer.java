@@ -48,7 +48,7 @@ final class ModelProducer extends DefaultAsyncProducer {
             callback.done(true);
             return true;
         }
-        if (request.api().body() == Api.Body.NONE) {
+        if (request.target().body() == Api.Body.NONE) {
             list(request);
             callback.done(true);
             return true;
@@ -61,12 +61,12 @@ final class ModelProducer extends DefaultAsyncProducer {
             callback.done(true);
             return true;
         }
-        request.pool(consumer.name());
+        request.servedBy(consumer.name());
         return consumer.getAsyncProcessor().process(exchange, callback);
     }
 
     private void list(InferenceRequest request) {
-        if (request.api() == Api.MODEL) {
+        if (request.target() == Api.MODEL) {
             String id = decode(request.head().path().substring(Api.MODEL.path().length()));
             ModelConsumer consumer = endpoint.directory().find(id);
             if (consumer == null || !allowed(request.caller(), id, consumer.name())) {

@@ -18,12 +18,19 @@ public final class ReadBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
     private static final int LARGEST = 65536;
 
     private final int smallest;
+    private int size;
     private @Nullable ByteBuf target;
 
     /** @param smallest bytes of the first read, such as 2048 */
     public ReadBuffers(int smallest) {
         super(MAX_READS);
         this.smallest = smallest;
+        this.size = smallest;
+    }
+
+    /** The next read is the smallest again: what follows has a buffer of its own to go into. */
+    public void startSmall() {
+        size = smallest;
     }
 
     /** Reads go into this buffer's writable bytes until it is null again. */
@@ -38,8 +45,6 @@ public final class ReadBuffers extends DefaultMaxMessagesRecvByteBufAllocator {
     }
 
     private final class Sizes extends MaxMessageHandle {
-        private int size = smallest;
-
         @Override
         public int guess() {
             return size;

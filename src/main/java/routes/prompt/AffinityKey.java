@@ -14,7 +14,7 @@ import routes.request.Prompt;
  * <p>It is the session that the client names, else its {@code prompt_cache_key}, else the part of the prompt that a
  * conversation's later turns repeat: model, tools, and the messages up to the end of the first one by the user (of a
  * long one both ends). Each
- * level is hashed with XXH3 seeded by the level before, so that equal prefixes of levels give equal prefixes of hashes.
+ * level's XXH3 is chained to the level before, so that equal prefixes of levels give equal prefixes of hashes.
  * Equal bytes give equal keys in every gateway and runtime.
  */
 public final class AffinityKey {
@@ -25,6 +25,7 @@ public final class AffinityKey {
     /** Bytes at each end of a long span that count. */
     private static final int END_BYTES = 8192;
 
+    private static final LongHashFunction XX3 = LongHashFunction.xx3();
     private static final long SESSION_SEED = 1;
     private static final long CACHE_KEY_SEED = 2;
     private static final long PREFIX_SEED = 3;
@@ -66,19 +67,26 @@ public final class AffinityKey {
     }
 
     private static long hash(long seed, String text) {
-        return LongHashFunction.xx3(seed).hashBytes(text.getBytes(StandardCharsets.UTF_8));
+        return chain(seed, XX3.hashBytes(text.getBytes(StandardCharsets.UTF_8)));
     }
 
     private static long hash(long seed, ByteBuf body, int start, int end) {
         Objects.checkFromToIndex(start, end, body.readableBytes());
-        LongHashFunction xx3 = LongHashFunction.xx3(seed);
         int at = body.readerIndex() + start;
         int length = end - start;
         if (body.hasMemoryAddress()) {
-            return xx3.hashMemory(body.memoryAddress() + at, length);
+            return chain(seed, XX3.hashMemory(body.memoryAddress() + at, length));
         }
-        return body.hasArray()
-                ? xx3.hashBytes(body.array(), body.arrayOffset() + at, length)
-                : xx3.hashBytes(ByteBufUtil.getBytes(body, at, length));
+        return chain(
+                seed,
+                body.hasArray()
+                        ? XX3.hashBytes(body.array(), body.arrayOffset() + at, length)
+                        : XX3.hashBytes(ByteBufUtil.getBytes(body, at, length)));
+    }
+
+    /** The library derives a table from each seed; mixing the level before into the hash costs a multiplication. */
+    private static long chain(long before, long hash) {
+        long z = Long.rotateLeft(before, 29) * 0x9e3779b97f4a7c15L ^ hash;
+        return (z ^ z >>> 32) * 0xd6e8feb86659fd93L;
     }
 }

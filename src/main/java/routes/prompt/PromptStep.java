@@ -48,7 +48,7 @@ public final class PromptStep extends AsyncProcessorSupport {
             callback.done(false);
             return;
         }
-        if (request.api().body() == Api.Body.NONE) {
+        if (request.target().body() == Api.Body.NONE) {
             callback.done(false);
             return;
         }
@@ -74,7 +74,7 @@ public final class PromptStep extends AsyncProcessorSupport {
             public void complete(ByteBuf body) {
                 request.pending(null);
                 request.body(body);
-                GatewayException failure = understand(request, body);
+                Exception failure = understand(request, body);
                 if (failure != null) {
                     exchange.setException(failure);
                 }
@@ -90,13 +90,14 @@ public final class PromptStep extends AsyncProcessorSupport {
         });
     }
 
-    private @Nullable GatewayException understand(InferenceRequest request, ByteBuf body) {
+    /** Returns what went wrong rather than throwing it, so that the exchange goes on in any case. */
+    private @Nullable Exception understand(InferenceRequest request, ByteBuf body) {
         try {
             Prompt prompt = PromptScanner.scan(body);
             String session = sessionHeader == null ? null : request.head().header(sessionHeader);
             request.understood(prompt, AffinityKey.of(body, prompt, session));
             return null;
-        } catch (GatewayException e) {
+        } catch (GatewayException | RuntimeException e) {
             return e;
         }
     }

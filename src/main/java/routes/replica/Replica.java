@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 public final class Replica {
 
     private final ReplicaAddress address;
+    private final String name;
     private final int index;
     private final int slots;
     private final long hash;
@@ -24,9 +25,10 @@ public final class Replica {
 
     Replica(ReplicaAddress address, int index, int slots) {
         this.address = address;
+        this.name = address.toString();
         this.index = index;
         this.slots = slots;
-        this.hash = LongHashFunction.xx3().hashBytes(address.toString().getBytes(StandardCharsets.UTF_8));
+        this.hash = LongHashFunction.xx3().hashBytes(name.getBytes(StandardCharsets.UTF_8));
     }
 
     /** Scheme, host, port and base path: the replica's identity. */
@@ -91,6 +93,6 @@ public final class Replica {
 
     @Override
     public String toString() {
-        return address.toString();
+        return name;
     }
 }

@@ -13,7 +13,8 @@ import routes.replica.Replica;
 /**
  * One inference request, from its head to the last byte of its answer; the body of its Camel exchange.
  *
- * <p>Its getters are for routes ({@code ${body.model}}); the other methods for the stages.
+ * <p>Its getters are for routes ({@code ${body.model}}); the other methods for the stages, and never named as a property:
+ * Simple would call them.
  *
  * <p><b>Threading:</b> confined to its event loop, {@link #loop()}; readable elsewhere by steps that the exchange was
  * handed to. <b>Ownership:</b> owns the buffered prompt and its {@link Lease}. <b>Failure:</b> ends exactly once, in
@@ -77,7 +78,7 @@ public final class InferenceRequest extends TimerWheel.Entry {
         return origin.loop();
     }
 
-    public Api api() {
+    public Api target() {
         return api;
     }
 
@@ -143,7 +144,7 @@ public final class InferenceRequest extends TimerWheel.Entry {
     }
 
     /** The model's own name, whatever alias was asked for. */
-    public void pool(String name) {
+    public void servedBy(String name) {
         pool = name;
     }
 
@@ -210,7 +211,7 @@ public final class InferenceRequest extends TimerWheel.Entry {
         return answering;
     }
 
-    public void answerBytes(long bytes) {
+    public void countAnswerBytes(long bytes) {
         answerBytes += bytes;
     }
 
@@ -246,7 +247,7 @@ public final class InferenceRequest extends TimerWheel.Entry {
             status = error.code().status();
             client().answer(error);
         }
-        finish(outcomeOf(error.code()), error.code());
+        finish(answering && error.code() == ErrorCode.DRAINING ? Outcome.TIMEOUT : outcomeOf(error.code()), error.code());
         resumePending();
     }
 

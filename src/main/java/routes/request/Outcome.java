@@ -1,5 +1,6 @@
 package routes.request;
 
+import com.fasterxml.jackson.annotation.JsonValue;
 import java.util.Locale;
 
 /** How a request ended: a closed set that serves usage lines and metrics alike. */
@@ -22,6 +23,7 @@ public enum Outcome {
     private final String label = name().toLowerCase(Locale.ROOT);
 
     /** The value in usage lines and metrics, such as {@code client_closed}. */
+    @JsonValue
     public String label() {
         return label;
     }

@@ -31,6 +31,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class UsageJournal implements AutoCloseable {
 
+    /** Records that wait are written early beyond this number: while they are young, they cost the collector nothing. */
+    private static final int BATCH = 512;
+
     private static final Logger LOG = LoggerFactory.getLogger(UsageJournal.class);
     private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long MAX_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -80,7 +83,7 @@ public final class UsageJournal implements AutoCloseable {
     UsageJournal(Settings settings, LineFile.Opener opener, LongSupplier ticker) {
         this.settings = settings;
         this.writer = new LineWriter(opener, ticker);
-        this.wakeAt = Math.max(1, settings.maxPending() / 4);
+        this.wakeAt = Math.max(1, Math.min(settings.maxPending() / 4, BATCH));
         this.thread.setDaemon(true);
     }
 

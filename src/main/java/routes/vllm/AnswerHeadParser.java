@@ -141,7 +141,7 @@ final class AnswerHeadParser implements AnswerHead {
             if (named(at, colon, "transfer-encoding")) {
                 transferEncoding(value(colon, end));
             } else if (named(at, colon, "content-length")) {
-                contentLength(value(colon, end));
+                contentLength(colon + 1, end);
             } else if (named(at, colon, "connection")) {
                 String more = value(colon, end).toLowerCase(Locale.ROOT);
                 connection = connection == null ? more : connection + ',' + more;
@@ -207,15 +207,34 @@ final class AnswerHeadParser implements AnswerHead {
         chunked = true;
     }
 
-    private void contentLength(String value) throws Malformed {
-        if (value.isEmpty() || value.length() > 18 || !value.chars().allMatch(c -> c >= '0' && c <= '9')) {
+    private void contentLength(int from, int end) throws Malformed {
+        int at = from;
+        int last = end;
+        while (at < last && isBlank(bytes[at])) {
+            at++;
+        }
+        while (last > at && isBlank(bytes[last - 1])) {
+            last--;
+        }
+        if (at == last || last - at > 18) {
             throw new Malformed("content-length");
         }
-        long parsed = Long.parseLong(value);
+        long parsed = 0;
+        for (int i = at; i < last; i++) {
+            int digit = bytes[i] - '0';
+            if (digit < 0 || digit > 9) {
+                throw new Malformed("content-length");
+            }
+            parsed = parsed * 10 + digit;
+        }
         if (length >= 0 && length != parsed) {
             throw new Malformed("two lengths");
         }
         length = parsed;
+    }
+
+    private static boolean isBlank(byte b) {
+        return b == ' ' || b == '\t';
     }
 
     private void addLine(int from, int to) {

@@ -72,7 +72,7 @@ final class RequestWriter {
 
     private void head(ByteBuf out, InferenceRequest request, int length) {
         RequestHead head = request.head();
-        out.writeBytes(beginnings[request.api().ordinal()]);
+        out.writeBytes(beginnings[request.target().ordinal()]);
         copy(out, ACCEPT, head, Known.ACCEPT);
         copy(out, TRACEPARENT, head, Known.TRACEPARENT);
         copy(out, TRACESTATE, head, Known.TRACESTATE);

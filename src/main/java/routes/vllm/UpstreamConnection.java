@@ -240,7 +240,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
             bytes.release();
             return;
         }
-        current.request().answerBytes(bytes.readableBytes());
+        current.request().countAnswerBytes(bytes.readableBytes());
         current.request().client().write(bytes);
     }
 
@@ -328,7 +328,8 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         }
         AnswerRelay running = relay;
         if (running != null) {
-            RelayState state = reset ? RelayState.MALFORMED : running.upstreamClosed(this::toClient);
+            boolean cut = reset || endsTooSoon(current);
+            RelayState state = cut ? RelayState.MALFORMED : running.upstreamClosed(this::toClient);
             if (state == RelayState.END) {
                 completed(current, false);
             } else {
@@ -341,6 +342,11 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         } else {
             failed(ErrorCode.UPSTREAM_RESET);
         }
+    }
+
+    /** A stream that only its connection's end delimits is complete when it said so. */
+    private boolean endsTooSoon(Call current) {
+        return head.content() == Content.SSE && !current.request().facts().sawDone();
     }
 
     @Override

@@ -53,7 +53,7 @@ final class VllmProducer extends DefaultAsyncProducer {
         } else {
             String pool = request.getPool();
             boolean alias = pool != null && !pool.equals(prompt.model());
-            Edits edits = Edits.of(prompt, request.api().streamUsage(), alias ? pool : null);
+            Edits edits = Edits.of(prompt, request.target().streamUsage(), alias ? pool : null);
             Call call = new Call(request, endpoint, edits, exchange, callback);
             UpstreamPool.of(request.loop(), endpoint).send(call);
         }

@@ -125,7 +125,7 @@ class StartTest {
             environment.put(setting.environmentName(), values.get(setting.key()));
         }
         try (GatewayProcess printer =
-                GatewayProcess.start("routes.contract.PrintedSettings", folder, environment)) {
+                GatewayProcess.start(PrintedSettings.class.getName(), folder, environment)) {
             assertThat(printer.awaitExit()).as("%s", printer).isZero();
             assertThat(printer.out())
                     .containsExactlyElementsOf(values.entrySet().stream()
@@ -177,6 +177,7 @@ class StartTest {
     private String other(Setting setting) {
         return switch (setting) {
             case HOST -> "127.0.0.1";
+            case MANAGEMENT_HOST -> "localhost";
             case PORT, MANAGEMENT_PORT, DEMO_FIRST_PORT -> "0";
             case KEYS_FILE -> folder.resolve("keys.yaml").toString();
             case ROUTES -> "file:" + folder.resolve("routes.yaml");

@@ -396,8 +396,9 @@ class FramingJourneyTest {
             });
             writer.start();
             writer.join(700);
-            assertThat(writer.isAlive()).as("45 MB don't fit in the buffers of two sockets").isTrue();
+            boolean heldBack = writer.isAlive();
             hold.countDown();
+            assertThat(heldBack).as("45 MB don't fit in the buffers of two sockets").isTrue();
             assertThat(client.response().text()).isEqualTo(Payloads.JSON);
             for (int i = 0; i < requests; i++) {
                 assertThat(client.response().status()).isEqualTo(404);

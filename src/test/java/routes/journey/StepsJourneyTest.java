@@ -167,11 +167,12 @@ class StepsJourneyTest {
             RawResponse refused = second.exchange(chat("second", false));
             release.countDown();
 
-            assertThat(refused.status()).isEqualTo(500);
+            assertThat(refused.status()).isEqualTo(503);
+            assertThat(refused.text()).contains("\"code\":\"no_capacity\"");
             assertThat(first.response().status()).isEqualTo(200);
             assertThat(own.thread("second", "own")).isNull();
-            assertThat(log.errors()).hasSize(1);
-            assertThat(UsageLines.of(small, "second").path("outcome").asText()).isEqualTo("internal");
+            assertThat(log.errors()).isEmpty();
+            assertThat(UsageLines.of(small, "second").path("outcome").asText()).isEqualTo("rejected");
         }
     }
 

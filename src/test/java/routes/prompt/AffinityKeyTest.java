@@ -22,10 +22,10 @@ class AffinityKeyTest {
         String body =
                 "{\"model\":\"m1\",\"tools\":[{\"type\":\"function\"}],\"messages\":[" + SYSTEM + "," + FIRST + "]}";
 
-        assertThat(key(body, null)).isEqualTo(5431086587524763189L);
-        assertThat(key(body, "session-1")).isEqualTo(4805948614712915256L);
+        assertThat(key(body, null)).isEqualTo(6500842481526394079L);
+        assertThat(key(body, "session-1")).isEqualTo(-4937018849658631606L);
         assertThat(key("{\"model\":\"m1\",\"input\":\"" + "abc ".repeat(2000) + "\"}", null))
-                .isEqualTo(7735387250227005323L);
+                .isEqualTo(6992371040923991528L);
     }
 
     @Test
@@ -50,6 +50,23 @@ class AffinityKeyTest {
                     key("{\"model\":\"m1\"}", null)
                 })
                 .doesNotHaveDuplicates();
+    }
+
+    @Test
+    void aLongPromptIsToldApartAtBothEndsAndByItsLength() throws GatewayException {
+        String filler = "many words ".repeat(4000);
+
+        assertThat(new long[] {
+                    key(question("a" + filler + "z"), null),
+                    key(question("b" + filler + "z"), null),
+                    key(question("a" + filler + "y"), null),
+                    key(question("a" + filler + filler + "z"), null)
+                })
+                .doesNotHaveDuplicates();
+    }
+
+    private static String question(String content) {
+        return "{\"model\":\"m1\",\"messages\":[{\"role\":\"user\",\"content\":\"" + content + "\"}]}";
     }
 
     @Test
