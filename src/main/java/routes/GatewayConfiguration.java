@@ -72,7 +72,8 @@ public final class GatewayConfiguration implements CamelConfiguration {
         registry.bind("door", Door.class, door);
         registry.bind("netty-http", new DoorComponent(door));
         registry.bind("auth", new AuthStep(keys, journal::tryReserve));
-        registry.bind("prompt", new PromptStep(settings.text(Setting.SESSION_HEADER).toLowerCase(Locale.ROOT)));
+        registry.bind(
+                "prompt", new PromptStep(settings.text(Setting.SESSION_HEADER).toLowerCase(Locale.ROOT)));
         int attempts = settings.integer(Setting.MAX_ATTEMPTS);
         registry.bindAsPrototype("affinity", AffinityBalancer.class, () -> new AffinityBalancer(attempts));
 
@@ -123,7 +124,12 @@ public final class GatewayConfiguration implements CamelConfiguration {
     }
 
     private static void meters(
-            CamelContext context, Door door, BodyBudget budget, UsageJournal journal, Counters counters, Replicas replicas) {
+            CamelContext context,
+            Door door,
+            BodyBudget budget,
+            UsageJournal journal,
+            Counters counters,
+            Replicas replicas) {
         MeterRegistry registry = CamelContextHelper.findSingleByType(context, MeterRegistry.class);
         if (registry == null) {
             return;
@@ -134,7 +140,10 @@ public final class GatewayConfiguration implements CamelConfiguration {
                 .gauge("dromedary.requests.in.flight", "Requests between their head and their end.", door::inFlight)
                 .gauge("dromedary.client.connections", "Open connections of clients.", door::connections)
                 .gauge("dromedary.body.bytes", "Bytes of request bodies that are held.", budget::used)
-                .gauge("dromedary.usage.lines.pending", "Usage lines reserved and not yet in the file.", journal::pending)
+                .gauge(
+                        "dromedary.usage.lines.pending",
+                        "Usage lines reserved and not yet in the file.",
+                        journal::pending)
                 .counter("dromedary.usage.lines.written", "Usage lines in the file.", journal::written);
     }
 }

@@ -78,8 +78,9 @@ final class Launcher {
                     help();
                     return false;
                 }
-                default -> throw new IllegalArgumentException(
-                        option + ": unknown option (expected: --config DIR, --port N, --profile NAME or --help)");
+                default ->
+                    throw new IllegalArgumentException(
+                            option + ": unknown option (expected: --config DIR, --port N, --profile NAME or --help)");
             }
         }
         String ofProfile = "";
@@ -96,14 +97,15 @@ final class Launcher {
     private String config(String folder) {
         Path dir = Path.of(folder);
         if (!Files.isDirectory(dir)) {
-            throw new IllegalArgumentException(
-                    "--config " + folder + ": no such folder (expected: one with routes.yaml, keys.yaml or application.properties)");
+            throw new IllegalArgumentException("--config " + folder
+                    + ": no such folder (expected: one with routes.yaml, keys.yaml or application.properties)");
         }
         if (Files.exists(dir.resolve("routes.yaml"))) {
             main.addInitialProperty(Setting.ROUTES.key(), "file:" + dir.resolve("routes.yaml"));
         }
         if (Files.exists(dir.resolve("keys.yaml"))) {
-            main.addInitialProperty(Setting.KEYS_FILE.key(), dir.resolve("keys.yaml").toString());
+            main.addInitialProperty(
+                    Setting.KEYS_FILE.key(), dir.resolve("keys.yaml").toString());
         }
         return Files.exists(dir.resolve("application.properties"))
                 ? "file:" + dir.resolve("application.properties") + ","
@@ -173,8 +175,7 @@ final class Launcher {
 
                   curl -N %s/v1/chat/completions -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\
                     -d '{"model":"demo","stream":true,"messages":[{"role":"user","content":"What is a dromedary?"}]}'
-                """
-                .formatted(url, GatewayConfiguration.DEV_KEY);
+                """.formatted(url, GatewayConfiguration.DEV_KEY);
     }
 
     private static void help() {
@@ -189,8 +190,13 @@ final class Launcher {
                 Properties (application.properties, or the environment):
                 """);
         for (Setting setting : Setting.values()) {
-            System.out.printf("  %-34s %s%n%36s default: %s; environment: %s%n", setting.key(), setting.meaning(), "",
-                    setting.defaultValue().isEmpty() ? "none" : setting.defaultValue(), setting.environmentName());
+            System.out.printf(
+                    "  %-34s %s%n%36s default: %s; environment: %s%n",
+                    setting.key(),
+                    setting.meaning(),
+                    "",
+                    setting.defaultValue().isEmpty() ? "none" : setting.defaultValue(),
+                    setting.environmentName());
         }
     }
 }

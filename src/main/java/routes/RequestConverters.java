@@ -26,9 +26,13 @@ public final class RequestConverters implements TypeConverters {
         map.put("user", request.getUser());
         map.put("stream", request.isStream());
         map.put("attempts", request.getAttempts());
-        map.put("replica", request.getReplica() == null ? null : request.getReplica().toString());
+        map.put(
+                "replica",
+                request.getReplica() == null ? null : request.getReplica().toString());
         map.put("status", request.getStatus());
-        map.put("outcome", request.getOutcome() == null ? null : request.getOutcome().label());
+        map.put(
+                "outcome",
+                request.getOutcome() == null ? null : request.getOutcome().label());
         map.put("request_bytes", request.getBodyBytes());
         map.put("response_bytes", request.getAnswerBytes());
         return map;

@@ -76,7 +76,10 @@ final class UsageAccount {
             record.replica(replica.toString()).upstreamRequestId(request.upstreamRequestId());
         }
         if (prompt != null) {
-            record.modelAsked(prompt.model()).n(prompt.n()).maxTokens(prompt.maxTokens()).user(prompt.user());
+            record.modelAsked(prompt.model())
+                    .n(prompt.n())
+                    .maxTokens(prompt.maxTokens())
+                    .user(prompt.user());
         }
         return record.build();
     }

@@ -88,7 +88,8 @@ class LauncherTest {
     @Test
     void aWrongKeysFileIsNamedWithItsLine() throws IOException {
         Files.writeString(folder.resolve("keys.yaml"), "keys:\n  - id: a\n    tenant: a\n    sha256: sk-my-secret\n");
-        String line = assertFailsWith(folder.resolve("keys.yaml") + ":4: key 'a': sha256: ", "expected: the 64 hex digits");
+        String line =
+                assertFailsWith(folder.resolve("keys.yaml") + ":4: key 'a': sha256: ", "expected: the 64 hex digits");
         assertThat(line).doesNotContain("sk-my-secret");
     }
 
@@ -112,7 +113,8 @@ class LauncherTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"https://127.0.0.1:1", "ftp://h:1", "http://h:99999", "http://h:1?slots=0", "http://user@h:1"})
+    @ValueSource(
+            strings = {"https://127.0.0.1:1", "ftp://h:1", "http://h:99999", "http://h:1?slots=0", "http://user@h:1"})
     void aReplicaThatCanNotBeIsNamed(String replica) throws IOException {
         routes(MODEL.formatted("        - to: vllm:" + replica));
         assertFailsWith("route m1", "expected: ");
@@ -120,7 +122,8 @@ class LauncherTest {
 
     @Test
     void oneReplicaWithTwoNumbersOfSlotsIsNamed() throws IOException {
-        routes(MODEL.formatted("        - to: vllm:http://127.0.0.1:1?slots=3\n        - to: vllm:http://127.0.0.1:1?slots=4"));
+        routes(MODEL.formatted(
+                "        - to: vllm:http://127.0.0.1:1?slots=3\n        - to: vllm:http://127.0.0.1:1?slots=4"));
         assertFailsWith("slots of http://127.0.0.1:1: 4 (expected: 3");
     }
 
@@ -145,7 +148,10 @@ class LauncherTest {
     @ValueSource(strings = {"--frob", "run", "--config", "--config=/no/such/folder", "--port"})
     void aWrongOptionIsNamed(String option) {
         assertThat(new Launcher().run(option)).isEqualTo(2);
-        assertThat(errors()).hasLineCount(1).startsWith("dromedary: " + option.split("=", 2)[0]).contains("expected: ");
+        assertThat(errors())
+                .hasLineCount(1)
+                .startsWith("dromedary: " + option.split("=", 2)[0])
+                .contains("expected: ");
     }
 
     @Test
@@ -161,7 +167,10 @@ class LauncherTest {
         int status = new Launcher().run("--config", folder.toString());
 
         assertThat(status).isEqualTo(1);
-        assertThat(errors()).hasLineCount(1).startsWith("dromedary: can't start: ").contains(parts);
+        assertThat(errors())
+                .hasLineCount(1)
+                .startsWith("dromedary: can't start: ")
+                .contains(parts);
         assertThat(out.toString(StandardCharsets.UTF_8)).isEmpty();
         return errors();
     }

@@ -48,8 +48,9 @@ public final class AffinityBalancer extends LoadBalancerSupport {
         for (AsyncProcessor child : children) {
             Endpoint endpoint = endpointOf(child);
             if (!(endpoint instanceof ReplicaTarget target)) {
-                throw new IllegalArgumentException("affinity in route " + getRouteId() + ": " + (endpoint == null ? child : endpoint)
-                        + " (expected: steps 'to: vllm:http://host:port' only)");
+                throw new IllegalArgumentException(
+                        "affinity in route " + getRouteId() + ": " + (endpoint == null ? child : endpoint)
+                                + " (expected: steps 'to: vllm:http://host:port' only)");
             }
             replicas.add(target.replica());
         }

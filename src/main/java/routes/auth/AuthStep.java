@@ -69,7 +69,8 @@ public final class AuthStep extends AsyncProcessorSupport {
 
     private ApiKey authenticate(RequestHead head) throws GatewayException {
         if (head.repeated(Known.AUTHORIZATION) || head.repeated(Known.X_API_KEY)) {
-            throw new GatewayException(ErrorCode.CONFLICTING_API_KEYS, "The request carries more than one API key: send one.");
+            throw new GatewayException(
+                    ErrorCode.CONFLICTING_API_KEYS, "The request carries more than one API key: send one.");
         }
         ApiKey bearer = head.has(Known.AUTHORIZATION) ? bearer(head) : null;
         boolean byApiKey = head.has(Known.X_API_KEY);

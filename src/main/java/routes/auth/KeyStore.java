@@ -57,7 +57,8 @@ public final class KeyStore {
         for (KeyEntry entry : entries) {
             String id = entry.key().id();
             if (!ids.add(id)) {
-                throw new IllegalArgumentException(source + "two keys have the id '" + id + "' (expected: each its own)");
+                throw new IllegalArgumentException(
+                        source + "two keys have the id '" + id + "' (expected: each its own)");
             }
             String owner = owners.putIfAbsent(entry.hash(), id);
             if (owner != null) {

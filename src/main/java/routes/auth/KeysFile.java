@@ -89,8 +89,10 @@ final class KeysFile {
     }
 
     private Node document(String text) {
-        LoadSettings settings =
-                LoadSettings.builder().setLabel(name).setCodePointLimit(MAX_CHARACTERS).build();
+        LoadSettings settings = LoadSettings.builder()
+                .setLabel(name)
+                .setCodePointLimit(MAX_CHARACTERS)
+                .build();
         try {
             Optional<Node> document = new Compose(settings).composeString(text);
             return document.orElseThrow(
@@ -140,7 +142,9 @@ final class KeysFile {
         for (Node item : list.getValue()) {
             String model = text(item, id, "models");
             if (model.isBlank() || (model.contains("*") && !model.equals("*"))) {
-                throw invalid(item, field(id, "models") + "a pattern or blank (expected: a model's whole name, or \"*\" alone)");
+                throw invalid(
+                        item,
+                        field(id, "models") + "a pattern or blank (expected: a model's whole name, or \"*\" alone)");
             }
             models.add(model);
         }
@@ -154,7 +158,10 @@ final class KeysFile {
         String text = text(node, id, "expires");
         try {
             return text.indexOf('T') < 0
-                    ? LocalDate.parse(text).atStartOfDay(ZoneOffset.UTC).toInstant().toEpochMilli()
+                    ? LocalDate.parse(text)
+                            .atStartOfDay(ZoneOffset.UTC)
+                            .toInstant()
+                            .toEpochMilli()
                     : OffsetDateTime.parse(text).toInstant().toEpochMilli();
         } catch (DateTimeException | ArithmeticException e) {
             throw invalid(node, field(id, "expires") + "not a date (expected: as 2027-01-01 or 2027-01-01T00:00:00Z)");
@@ -191,8 +198,10 @@ final class KeysFile {
     private Node required(Node entry, Map<String, Node> fields, @Nullable String id, String field) {
         Node node = fields.get(field);
         if (node == null) {
-            throw invalid(entry, (id == null ? "a key" : "key '" + id + "'") + " without " + field
-                    + " (expected: id, tenant and sha256)");
+            throw invalid(
+                    entry,
+                    (id == null ? "a key" : "key '" + id + "'") + " without " + field
+                            + " (expected: id, tenant and sha256)");
         }
         return node;
     }
@@ -213,8 +222,7 @@ final class KeysFile {
     }
 
     private IllegalArgumentException invalid(@Nullable Node node, String problem) {
-        return new IllegalArgumentException(
-                name + (node == null ? "" : line(node.getStartMark())) + ": " + problem);
+        return new IllegalArgumentException(name + (node == null ? "" : line(node.getStartMark())) + ": " + problem);
     }
 
     private static String field(@Nullable String id, String field) {

@@ -16,8 +16,7 @@ record Sha256(long a, long b, long c, long d) {
     static final int HEX_DIGITS = 64;
 
     private static final int BYTES = 32;
-    private static final VarHandle LONG =
-            MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
+    private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
     private static final FastThreadLocal<Digest> DIGEST = new FastThreadLocal<>() {
         @Override
         protected Digest initialValue() throws NoSuchAlgorithmException {
@@ -55,8 +54,8 @@ record Sha256(long a, long b, long c, long d) {
     }
 
     private static Sha256 read(byte[] bytes) {
-        return new Sha256(
-                (long) LONG.get(bytes, 0), (long) LONG.get(bytes, 8), (long) LONG.get(bytes, 16), (long) LONG.get(bytes, 24));
+        return new Sha256((long) LONG.get(bytes, 0), (long) LONG.get(bytes, 8), (long) LONG.get(bytes, 16), (long)
+                LONG.get(bytes, 24));
     }
 
     /** A thread's hash function and the room for its result. */

@@ -12,12 +12,18 @@ import java.util.stream.Stream;
 public enum Setting {
     HOST("gateway.host", Kind.TEXT, "0.0.0.0", "Address that the front door listens on."),
     PORT("gateway.port", Kind.INTEGER, "8080", "Port of the front door; 0 picks a free one."),
-    EVENT_LOOPS("gateway.event-loops", Kind.INTEGER, "0", "Event loops; 0 takes as many as the process's CPU quota grants."),
-    NATIVE_TRANSPORT("gateway.native-transport", Kind.FLAG, "true", "Use epoll where the system has it; NIO otherwise."),
+    EVENT_LOOPS(
+            "gateway.event-loops",
+            Kind.INTEGER,
+            "0",
+            "Event loops; 0 takes as many as the process's CPU quota grants."),
+    NATIVE_TRANSPORT(
+            "gateway.native-transport", Kind.FLAG, "true", "Use epoll where the system has it; NIO otherwise."),
     KEYS_FILE("gateway.keys-file", Kind.TEXT, "", "keys.yaml; without one only the dev profile starts."),
     ROUTES("gateway.routes", Kind.TEXT, "classpath:routes.yaml", "The routes that the gateway runs."),
     MANAGEMENT_HOST("gateway.management.host", Kind.TEXT, "127.0.0.1", "Address of the management port."),
-    MANAGEMENT_PORT("gateway.management.port", Kind.INTEGER, "9876", "Port for health and metrics; 0 picks a free one."),
+    MANAGEMENT_PORT(
+            "gateway.management.port", Kind.INTEGER, "9876", "Port for health and metrics; 0 picks a free one."),
     NAME("gateway.name", Kind.TEXT, "dromedary", "Name of this gateway in usage lines."),
     WARM_UP(
             "gateway.warm-up",
@@ -26,39 +32,74 @@ public enum Setting {
             "Exercise the request's path before listening, so that the first clients don't wait for classes to load."),
 
     MAX_HEAD_BYTES("gateway.max-head-bytes", Kind.BYTES, "32768", "Largest request line and headers (431 beyond)."),
-    MAX_HEADER_FIELDS("gateway.max-header-fields", Kind.INTEGER, "100", "Most header fields of a request (431 beyond)."),
+    MAX_HEADER_FIELDS(
+            "gateway.max-header-fields", Kind.INTEGER, "100", "Most header fields of a request (431 beyond)."),
     MAX_BODY_BYTES("gateway.max-body-bytes", Kind.BYTES, "32m", "Largest request body (413 beyond)."),
     BODY_BUDGET_BYTES("gateway.body-budget-bytes", Kind.BYTES, "1g", "All request bodies held at once (503 beyond)."),
     FORWARD_HEADERS(
-            "gateway.forward-headers", Kind.TEXT, "", "Further request headers that go to replicas, separated by commas."),
+            "gateway.forward-headers",
+            Kind.TEXT,
+            "",
+            "Further request headers that go to replicas, separated by commas."),
     SESSION_HEADER(
             "gateway.session-header",
             Kind.TEXT,
             "x-session-id",
             "Request header that names a conversation; requests with the same value prefer the same replica."),
 
-    HEADER_TIMEOUT("gateway.header-timeout", Kind.DURATION, "10s", "From a request's first byte to the end of its headers."),
+    HEADER_TIMEOUT(
+            "gateway.header-timeout", Kind.DURATION, "10s", "From a request's first byte to the end of its headers."),
     BODY_TIMEOUT("gateway.body-timeout", Kind.DURATION, "60s", "From the headers to the last byte of the body."),
-    IDLE_TIMEOUT("gateway.idle-timeout", Kind.DURATION, "300s", "How long a client's connection may stay open between requests."),
+    IDLE_TIMEOUT(
+            "gateway.idle-timeout",
+            Kind.DURATION,
+            "300s",
+            "How long a client's connection may stay open between requests."),
     WRITE_STALL_TIMEOUT(
-            "gateway.write-stall-timeout", Kind.DURATION, "60s", "How long a client may take nothing of an answer that waits for it."),
+            "gateway.write-stall-timeout",
+            Kind.DURATION,
+            "60s",
+            "How long a client may take nothing of an answer that waits for it."),
     CONNECT_TIMEOUT("gateway.connect-timeout", Kind.DURATION, "2s", "For a connection to a replica."),
-    STALL_TIMEOUT("gateway.stall-timeout", Kind.DURATION, "60s", "Longest silence inside a streamed answer, after its first event."),
-    TOTAL_TIMEOUT("gateway.total-timeout", Kind.DURATION, "10m", "The whole request, from its headers to the last byte of the answer."),
+    STALL_TIMEOUT(
+            "gateway.stall-timeout",
+            Kind.DURATION,
+            "60s",
+            "Longest silence inside a streamed answer, after its first event."),
+    TOTAL_TIMEOUT(
+            "gateway.total-timeout",
+            Kind.DURATION,
+            "10m",
+            "The whole request, from its headers to the last byte of the answer."),
     POOL_IDLE_TIMEOUT(
             "gateway.pool-idle-timeout",
             Kind.DURATION,
             "4s",
             "How long an idle connection to a replica is kept; below the replica's own limit (5 s for vLLM)."),
-    DRAIN_TIMEOUT("gateway.drain-timeout", Kind.DURATION, "30s", "After SIGTERM: how long requests in flight may go on."),
-    MAX_ATTEMPTS("gateway.max-attempts", Kind.INTEGER, "2", "Most tries of a request before its first byte, the first included."),
+    DRAIN_TIMEOUT(
+            "gateway.drain-timeout", Kind.DURATION, "30s", "After SIGTERM: how long requests in flight may go on."),
+    MAX_ATTEMPTS(
+            "gateway.max-attempts",
+            Kind.INTEGER,
+            "2",
+            "Most tries of a request before its first byte, the first included."),
 
     USAGE_FILE("gateway.usage.file", Kind.TEXT, "usage.jsonl", "File that usage lines are appended to."),
-    USAGE_FLUSH_INTERVAL("gateway.usage.flush-interval", Kind.DURATION, "1s", "Longest time until a usage line is in the file."),
-    USAGE_MAX_PENDING("gateway.usage.max-pending", Kind.INTEGER, "65536", "Usage lines not yet written; beyond that requests get 503."),
+    USAGE_FLUSH_INTERVAL(
+            "gateway.usage.flush-interval", Kind.DURATION, "1s", "Longest time until a usage line is in the file."),
+    USAGE_MAX_PENDING(
+            "gateway.usage.max-pending",
+            Kind.INTEGER,
+            "65536",
+            "Usage lines not yet written; beyond that requests get 503."),
 
-    DEMO_REPLICAS("gateway.demo.replicas", Kind.INTEGER, "0", "Demo replicas started inside the gateway (dev profile)."),
-    DEMO_FIRST_PORT("gateway.demo.first-port", Kind.INTEGER, "9001", "Port of the first demo replica; the others follow; 0 picks free ones.");
+    DEMO_REPLICAS(
+            "gateway.demo.replicas", Kind.INTEGER, "0", "Demo replicas started inside the gateway (dev profile)."),
+    DEMO_FIRST_PORT(
+            "gateway.demo.first-port",
+            Kind.INTEGER,
+            "9001",
+            "Port of the first demo replica; the others follow; 0 picks free ones.");
 
     /** How a value is written: {@code 2s}, {@code 150ms}, {@code 10m}; {@code 32m} (mebibytes); {@code true}. */
     public enum Kind {

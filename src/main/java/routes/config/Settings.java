@@ -28,7 +28,8 @@ public final class Settings {
     /** @param lookup gives the configured value of a property, or nothing for the default */
     public Settings(Function<String, Optional<String>> lookup) {
         for (Setting setting : Setting.values()) {
-            String value = lookup.apply(setting.key()).orElse(setting.defaultValue()).trim();
+            String value =
+                    lookup.apply(setting.key()).orElse(setting.defaultValue()).trim();
             text.put(setting, value);
             switch (setting.kind()) {
                 case TEXT -> {}
@@ -172,7 +173,7 @@ public final class Settings {
     }
 
     private static IllegalArgumentException invalid(Setting setting, String value, String expected) {
-        return new IllegalArgumentException(
-                setting.key() + ": '" + value + "' (expected: " + expected + "; environment: " + setting.environmentName() + ")");
+        return new IllegalArgumentException(setting.key() + ": '" + value + "' (expected: " + expected
+                + "; environment: " + setting.environmentName() + ")");
     }
 }

@@ -92,14 +92,14 @@ record CompletionRequest(
             return new Streaming(stream.asBoolean(), false, false);
         }
         if (!stream.asBoolean()) {
-            throw DemoRejection.badRequest(
-                    "Stream options can only be defined when `stream=True`.", "stream_options");
+            throw DemoRejection.badRequest("Stream options can only be defined when `stream=True`.", "stream_options");
         }
         if (!options.isObject()) {
             throw DemoRejection.badRequest("stream_options: an object is required", "stream_options");
         }
         boolean usage = options.path("include_usage").asBoolean();
-        return new Streaming(true, usage, usage && options.path("continuous_usage_stats").asBoolean());
+        return new Streaming(
+                true, usage, usage && options.path("continuous_usage_stats").asBoolean());
     }
 
     private static int choices(JsonNode body) throws DemoRejection {
@@ -118,7 +118,8 @@ record CompletionRequest(
             return otherwise;
         }
         if (!value.canConvertToInt() || !value.isIntegralNumber() || value.intValue() < min || value.intValue() > max) {
-            throw DemoRejection.badRequest(field + ": a whole number from " + min + " to " + max + " is required", field);
+            throw DemoRejection.badRequest(
+                    field + ": a whole number from " + min + " to " + max + " is required", field);
         }
         return value.intValue();
     }

@@ -9,8 +9,7 @@ import java.util.regex.Pattern;
 /** Reads a demo replica's options from a command line: {@code --port 9001 --ttft=200ms}. */
 final class DemoArguments {
 
-    static final String HELP =
-            """
+    static final String HELP = """
             A stand-in for a vLLM server: no model, no GPU, the same HTTP API.
 
               --host ADDRESS      listen on this address              127.0.0.1

@@ -40,8 +40,9 @@ import org.jspecify.annotations.Nullable;
 final class DemoConnection extends SimpleChannelInboundHandler<FullHttpRequest> {
 
     private static final int MAX_PIPELINED = 16;
-    private static final DateTimeFormatter DATE =
-            DateTimeFormatter.ofPattern("EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.ENGLISH).withZone(ZoneOffset.UTC);
+    private static final DateTimeFormatter DATE = DateTimeFormatter.ofPattern(
+                    "EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.ENGLISH)
+            .withZone(ZoneOffset.UTC);
 
     private final DemoRoutes routes;
     private final KeepAlive keepAlive;
@@ -204,9 +205,7 @@ final class DemoConnection extends SimpleChannelInboundHandler<FullHttpRequest> 
     }
 
     private HttpResponse head(HttpResponse response, String type) {
-        response.headers()
-                .set(HttpHeaderNames.DATE, DATE.format(Instant.now()))
-                .set(HttpHeaderNames.SERVER, server);
+        response.headers().set(HttpHeaderNames.DATE, DATE.format(Instant.now())).set(HttpHeaderNames.SERVER, server);
         if (!type.isEmpty()) {
             response.headers().set(HttpHeaderNames.CONTENT_TYPE, type);
         }

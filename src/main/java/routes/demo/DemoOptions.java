@@ -74,8 +74,8 @@ public record DemoOptions(
     /** Leaves the key out. */
     @Override
     public String toString() {
-        return "DemoOptions[" + name + " on " + host + ":" + port + ", models " + models + ", " + tokens
-                + " tokens at " + tokensPerSecond + "/s after " + timeToFirstToken + ", " + slots + " slots]";
+        return "DemoOptions[" + name + " on " + host + ":" + port + ", models " + models + ", " + tokens + " tokens at "
+                + tokensPerSecond + "/s after " + timeToFirstToken + ", " + slots + " slots]";
     }
 
     private static boolean isHeaderValue(String value) {

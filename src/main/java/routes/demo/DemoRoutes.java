@@ -16,8 +16,7 @@ import org.jspecify.annotations.Nullable;
 /** Answers each path as vLLM does; only what lies below {@code /v1} asks for the key. */
 final class DemoRoutes {
 
-    private static final Set<String> GENERATING =
-            Set.of("/v1/chat/completions", "/v1/completions", "/v1/embeddings");
+    private static final Set<String> GENERATING = Set.of("/v1/chat/completions", "/v1/completions", "/v1/embeddings");
     private static final Set<String> READABLE = Set.of("/v1/models", "/health", "/version", "/metrics");
     private static final String MODEL = "/v1/models/";
 
@@ -61,8 +60,8 @@ final class DemoRoutes {
         switch (path) {
             case "/health" -> connection.send(200, "", new byte[0]);
             case "/version" -> connection.json(200, CompletionJson.object().put("version", "0.0.0+demo"));
-            case "/metrics" -> connection.send(
-                    200, "text/plain; version=0.0.4; charset=utf-8", DemoMetrics.text(engine));
+            case "/metrics" ->
+                connection.send(200, "text/plain; version=0.0.4; charset=utf-8", DemoMetrics.text(engine));
             case "/v1/models" -> {
                 ObjectNode list = CompletionJson.object().put("object", "list");
                 ArrayNode data = list.putArray("data");
@@ -91,8 +90,7 @@ final class DemoRoutes {
         boolean chat = path.equals("/v1/chat/completions");
         CompletionRequest asked = chat ? CompletionRequest.chat(body, options) : CompletionRequest.text(body, options);
         String id = id(request);
-        CompletionJson json =
-                chat ? new ChatJson(asked, id, options.name()) : new TextJson(asked, id, options.name());
+        CompletionJson json = chat ? new ChatJson(asked, id, options.name()) : new TextJson(asked, id, options.name());
         failIfAsked();
         if (asked.streaming().on()) {
             connection.startStream();

@@ -103,8 +103,8 @@ final class EmbeddingOutput implements Output {
         return switch (format.asText("float")) {
             case "base64" -> true;
             case "float" -> false;
-            default -> throw DemoRejection.badRequest(
-                    "encoding_format: float or base64 is required", "encoding_format");
+            default ->
+                throw DemoRejection.badRequest("encoding_format: float or base64 is required", "encoding_format");
         };
     }
 }

@@ -8,8 +8,7 @@ import java.util.regex.Pattern;
 /** The text that every answer is cut from, as pieces like a tokenizer's: a word with the space before it, or a mark. */
 final class Passage {
 
-    private static final String TEXT =
-            """
+    private static final String TEXT = """
             A dromedary has one hump and a long memory for water. \
             It walks for days through dry country, carries what it is given, and does not hurry. \
             A gateway is much the same: it stands between those who ask and those who answer, \

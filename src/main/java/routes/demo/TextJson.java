@@ -16,7 +16,8 @@ final class TextJson extends CompletionJson {
     }
 
     @Override
-    @Nullable ObjectNode opening(int choice) {
+    @Nullable
+    ObjectNode opening(int choice) {
         return null;
     }
 

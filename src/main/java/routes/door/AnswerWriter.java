@@ -8,7 +8,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import routes.request.Client;
 import routes.request.Client.AnswerHead;
 import routes.request.Client.BodyFraming;
 
@@ -52,7 +51,8 @@ final class AnswerWriter {
      *
      * @return how the body is framed; null when it can only end with the connection
      */
-    @Nullable BodyFraming head(AnswerHead head, String requestId, Ending ending) {
+    @Nullable
+    BodyFraming head(AnswerHead head, String requestId, Ending ending) {
         ByteBuf out = ctx.alloc().directBuffer(head.maxLinesLength() + 320 + JOINED_BYTES);
         out.writeBytes(statusLine(head.status()));
         head.writeLines(out);
@@ -172,7 +172,8 @@ final class AnswerWriter {
     private static byte[] statusLine(int status) {
         byte[] line = status < STATUS_LINES.length ? STATUS_LINES[status] : null;
         if (line == null) {
-            line = ascii("HTTP/1.1 " + status + ' ' + HttpResponseStatus.valueOf(status).reasonPhrase() + "\r\n");
+            line = ascii("HTTP/1.1 " + status + ' '
+                    + HttpResponseStatus.valueOf(status).reasonPhrase() + "\r\n");
             if (status < STATUS_LINES.length) {
                 STATUS_LINES[status] = line;
             }

@@ -34,7 +34,7 @@ final class BodyCollector {
     static BodyCollector ofLength(ByteBufAllocator alloc, Lease lease, int length) throws GatewayException {
         BodyCollector collector = new BodyCollector(alloc, lease, length, null);
         collector.take(length);
-        collector.buffer = alloc.directBuffer(length, length);
+        collector.buffer = alloc.directBuffer(length + 1, length + 1);
         return collector;
     }
 
@@ -53,12 +53,14 @@ final class BodyCollector {
             return complete;
         }
         ByteBuf body = target();
-        int length = Math.min(in.readableBytes(), body.writableBytes());
-        body.writeBytes(in, length);
-        return !body.isWritable();
+        body.writeBytes(in, (int) Math.min(in.readableBytes(), limit - body.readableBytes()));
+        return isFull();
     }
 
-    /** The buffer that a body of known length may be read into. */
+    /**
+     * The buffer that a body of known length may be read into. It has room for one byte more, so that a read that brings the
+     * whole body and no more is known to have emptied the socket.
+     */
     ByteBuf target() {
         ByteBuf body = buffer;
         if (body == null) {
@@ -73,7 +75,20 @@ final class BodyCollector {
 
     boolean isFull() {
         ByteBuf body = buffer;
-        return chunked == null ? body != null && !body.isWritable() : complete;
+        return chunked == null ? body != null && body.readableBytes() >= limit : complete;
+    }
+
+    /** What was read beyond a body of known length, or null. Returns owned; the caller releases. */
+    @Nullable
+    ByteBuf takeExcess() {
+        ByteBuf body = buffer;
+        if (chunked != null || body == null || body.readableBytes() <= limit) {
+            return null;
+        }
+        int excess = body.readableBytes() - (int) limit;
+        ByteBuf rest = alloc.directBuffer(256).writeBytes(body, body.readerIndex() + (int) limit, excess);
+        body.writerIndex(body.writerIndex() - excess);
+        return rest;
     }
 
     /** Returns owned; the caller releases. */

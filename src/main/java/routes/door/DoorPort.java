@@ -61,7 +61,8 @@ final class DoorPort extends HttpServerBootstrapFactory {
     }
 
     /** The consumer whose route takes inference requests now; null when there is none. */
-    @Nullable NettyHttpConsumer doorConsumer() {
+    @Nullable
+    NettyHttpConsumer doorConsumer() {
         List<NettyHttpConsumer> all = doors;
         int size = all.size();
         return size == 0 ? null : all.get(size - 1);
@@ -148,13 +149,18 @@ final class DoorPort extends HttpServerBootstrapFactory {
             addChannel(bound);
             if (!doors.isEmpty()) {
                 int port = ((InetSocketAddress) bound.localAddress()).getPort();
-                door.listeningOn("http://" + (bootstrap.getHost().indexOf(':') >= 0 ? "[" + bootstrap.getHost() + "]" : bootstrap.getHost()) + ":" + port);
+                door.listeningOn("http://"
+                        + (bootstrap.getHost().indexOf(':') >= 0
+                                ? "[" + bootstrap.getHost() + "]"
+                                : bootstrap.getHost())
+                        + ":" + port);
             }
         } catch (InterruptedException e) {
             throw e;
         } catch (Exception e) {
             throw new IllegalStateException(
-                    "Can't listen on " + bootstrap.getHost() + ":" + bootstrap.getPort() + ": " + (e.getMessage() == null ? e : e.getMessage())
+                    "Can't listen on " + bootstrap.getHost() + ":" + bootstrap.getPort() + ": "
+                            + (e.getMessage() == null ? e : e.getMessage())
                             + " (expected: an address of this machine and a free port; see gateway.host, gateway.port)",
                     e);
         }

@@ -70,7 +70,8 @@ final class HeadParser {
      *
      * @return the head, or null while it is incomplete
      */
-    @Nullable RequestHead parse(ByteBuf in) throws GatewayException {
+    @Nullable
+    RequestHead parse(ByteBuf in) throws GatewayException {
         if ((copied == 0 && !atRequestLine(in)) || !findEnd(in)) {
             return null;
         }
@@ -291,9 +292,8 @@ final class HeadParser {
                 case CONNECTION -> connection(head, valueStart, valueEnd);
                 case EXPECT -> {
                     boolean known100 = Octets.equalsLowerCase(head, valueStart, valueEnd, "100-continue");
-                    expectation = known100 && expectation != Expectation.UNKNOWN
-                            ? Expectation.CONTINUE
-                            : Expectation.UNKNOWN;
+                    expectation =
+                            known100 && expectation != Expectation.UNKNOWN ? Expectation.CONTINUE : Expectation.UNKNOWN;
                 }
                 default -> {}
             }

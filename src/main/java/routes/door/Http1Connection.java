@@ -126,6 +126,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
         if (body != null && body.hasLength() && in == body.target()) {
             in.release();
             if (body.isFull()) {
+                unread = body.takeExcess();
                 bodyComplete(body);
                 proceed();
             }
@@ -295,8 +296,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
             answeredWithoutRequest();
         } else if (api != null && !ours) {
             refuseRequest(
-                    new GatewayException(
-                            ErrorCode.METHOD_NOT_ALLOWED, "This path takes " + api.method() + " only."),
+                    new GatewayException(ErrorCode.METHOD_NOT_ALLOWED, "This path takes " + api.method() + " only."),
                     List.of(Map.entry("allow", api.method())));
         } else if (path.equals("/health")) {
             refuseRequest(
@@ -317,11 +317,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
         }
         long now = System.nanoTime();
         InferenceRequest request = new InferenceRequest(
-                origin(door),
-                api,
-                parsed,
-                RequestIds.of(parsed.header(RequestHead.Known.X_REQUEST_ID)),
-                now);
+                origin(door), api, parsed, RequestIds.of(parsed.header(RequestHead.Known.X_REQUEST_ID)), now);
         active = request;
         door.begun();
         timers().arm(request, now + limits.answering().totalNanos());
@@ -392,7 +388,8 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
             phase = Phase.BODY;
             ByteBuf in = unread;
             if (of.chunked()) {
-                collector = BodyCollector.ofChunks(ctx().alloc(), request.lease(), limits.sizes().body());
+                collector = BodyCollector.ofChunks(
+                        ctx().alloc(), request.lease(), limits.sizes().body());
             } else if (in == null || in.readableBytes() < of.contentLength()) {
                 collector = BodyCollector.ofLength(ctx().alloc(), request.lease(), (int) of.contentLength());
             }
@@ -650,7 +647,11 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
     /** Whether another request may follow on this connection. */
     private boolean reusable() {
         RequestHead of = head;
-        if (broken || of == null || !of.keepAlive() || collector != null || port.door().isDraining()) {
+        if (broken
+                || of == null
+                || !of.keepAlive()
+                || collector != null
+                || port.door().isDraining()) {
             return false;
         }
         return bodyRead || !of.chunked() && !of.expectContinue() && of.contentLength() <= DoorLimits.SKIP_BYTES;

@@ -51,7 +51,8 @@ final class StockRequests {
             String path = head.path();
             String consumerPath = consumer.getConfiguration().getPath();
             boolean prefix = consumer.getConfiguration().isMatchOnUriPrefix();
-            if (RestConsumerContextPathMatcher.matchPath(path, consumerPath, prefix) || matchTemplate(path, consumerPath)) {
+            if (RestConsumerContextPathMatcher.matchPath(path, consumerPath, prefix)
+                    || matchTemplate(path, consumerPath)) {
                 return true;
             }
         }
@@ -83,7 +84,8 @@ final class StockRequests {
         ChannelPipeline pipeline = ctx.pipeline();
         pipeline.addLast("encoder", bridge.new Encoder());
         pipeline.addLast("answers", bridge.new AnswerWatch(done));
-        pipeline.addLast("aggregator", new HttpObjectAggregator(any.getConfiguration().getChunkedMaxContentLength()));
+        pipeline.addLast(
+                "aggregator", new HttpObjectAggregator(any.getConfiguration().getChunkedMaxContentLength()));
         pipeline.addLast("leavers", new Leavers());
         pipeline.addLast("outbound-streamer", new HttpOutboundStreamHandler());
         ChannelHandler handler = port.stock().getChannelHandler();
@@ -99,7 +101,8 @@ final class StockRequests {
         head = request;
         left = Math.max(0, request.contentLength());
         chunked = request.chunked() ? new ChunkedBody() : null;
-        HttpHeaders headers = DefaultHttpHeadersFactory.headersFactory().withValidation(false).newHeaders();
+        HttpHeaders headers =
+                DefaultHttpHeadersFactory.headersFactory().withValidation(false).newHeaders();
         request.forEach(headers::add);
         HttpVersion version = request.http10() ? HttpVersion.HTTP_1_0 : HttpVersion.HTTP_1_1;
         ctx.fireChannelRead(new DefaultHttpRequest(

@@ -32,7 +32,8 @@ public enum ErrorCode {
     MODEL_NOT_FOUND(404, Type.INVALID_REQUEST, 0, "The model does not exist or you do not have access to it."),
 
     // -- the gateway's own room
-    BODY_BUDGET_EXHAUSTED(503, Type.OVERLOADED, 1, "The gateway holds as many request bodies as it can; try again soon."),
+    BODY_BUDGET_EXHAUSTED(
+            503, Type.OVERLOADED, 1, "The gateway holds as many request bodies as it can; try again soon."),
     USAGE_BACKLOG(503, Type.OVERLOADED, 2, "The gateway can not record more usage right now; try again soon."),
     DRAINING(503, Type.OVERLOADED, 5, "The gateway is shutting down; try again."),
 

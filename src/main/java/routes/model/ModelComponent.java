@@ -52,7 +52,8 @@ public final class ModelComponent extends DefaultComponent {
     }
 
     /** The route that serves a model, by its name or an alias; exact, nothing trimmed or folded. */
-    @Nullable ModelConsumer find(String name) {
+    @Nullable
+    ModelConsumer find(String name) {
         List<ModelConsumer> serving = directory.get(name);
         return serving == null ? null : serving.get(0);
     }

@@ -25,8 +25,9 @@ public final class ModelEndpoint extends DefaultEndpoint implements AsyncEndpoin
     @UriPath
     @Metadata(
             required = true,
-            description = "Name of the model, slashes and capitals included. A producer may use * for the model that the"
-                    + " request asks for.")
+            description =
+                    "Name of the model, slashes and capitals included. A producer may use * for the model that the"
+                            + " request asks for.")
     private String name = "";
 
     @UriParam(label = "consumer", description = "Other names for the model, separated by commas.")

@@ -94,8 +94,7 @@ final class ModelProducer extends DefaultAsyncProducer {
     }
 
     private static void answer(InferenceRequest request, StringBuilder json) {
-        request.client()
-                .answer(200, "application/json", json.toString().getBytes(StandardCharsets.UTF_8), List.of());
+        request.client().answer(200, "application/json", json.toString().getBytes(StandardCharsets.UTF_8), List.of());
         request.answered(200);
     }
 

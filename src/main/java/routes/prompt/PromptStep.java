@@ -54,13 +54,14 @@ public final class PromptStep extends AsyncProcessorSupport {
         }
         String type = request.head().header(Known.CONTENT_TYPE);
         if (request.head().repeated(Known.CONTENT_TYPE) || type != null && !isJson(type)) {
-            exchange.setException(new GatewayException(ErrorCode.UNSUPPORTED_MEDIA_TYPE,
-                    "The body must be JSON: send 'Content-Type: application/json'."));
+            exchange.setException(new GatewayException(
+                    ErrorCode.UNSUPPORTED_MEDIA_TYPE, "The body must be JSON: send 'Content-Type: application/json'."));
             callback.done(false);
             return;
         }
         if (request.head().has(Known.CONTENT_ENCODING)) {
-            exchange.setException(new GatewayException(ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+            exchange.setException(new GatewayException(
+                    ErrorCode.UNSUPPORTED_MEDIA_TYPE,
                     "The body must not be compressed: send it without Content-Encoding."));
             callback.done(false);
             return;

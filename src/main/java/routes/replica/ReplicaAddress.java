@@ -24,7 +24,10 @@ public record ReplicaAddress(String scheme, String host, int port, String basePa
             if (!scheme.equals("http")) {
                 throw invalid(text, "the scheme must be http");
             }
-            if (uri.getHost() == null || uri.getRawUserInfo() != null || uri.getRawQuery() != null || uri.getRawFragment() != null) {
+            if (uri.getHost() == null
+                    || uri.getRawUserInfo() != null
+                    || uri.getRawQuery() != null
+                    || uri.getRawFragment() != null) {
                 throw invalid(text, "a host, an optional port and an optional base path");
             }
             String host = uri.getHost();
@@ -56,6 +59,7 @@ public record ReplicaAddress(String scheme, String host, int port, String basePa
     }
 
     private static IllegalArgumentException invalid(String text, String expected) {
-        return new IllegalArgumentException("replica address '" + text + "' (expected: http://host:port[/base]; " + expected + ")");
+        return new IllegalArgumentException(
+                "replica address '" + text + "' (expected: http://host:port[/base]; " + expected + ")");
     }
 }

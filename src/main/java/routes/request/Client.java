@@ -86,5 +86,6 @@ public interface Client {
     void finished(InferenceRequest request);
 
     /** Address of the peer for logs of connections; never sent upstream. */
-    @Nullable String peer();
+    @Nullable
+    String peer();
 }

@@ -247,7 +247,9 @@ public final class InferenceRequest extends TimerWheel.Entry {
             status = error.code().status();
             client().answer(error);
         }
-        finish(answering && error.code() == ErrorCode.DRAINING ? Outcome.TIMEOUT : outcomeOf(error.code()), error.code());
+        finish(
+                answering && error.code() == ErrorCode.DRAINING ? Outcome.TIMEOUT : outcomeOf(error.code()),
+                error.code());
         resumePending();
     }
 

@@ -22,12 +22,17 @@ public final class Gauges {
     /** @param name such as {@code dromedary.requests.in.flight} */
     public Gauges gauge(String name, String description, DoubleSupplier value) {
         Supplier<Number> supplier = value::getAsDouble;
-        Gauge.builder(name, supplier).description(description).strongReference(true).register(registry);
+        Gauge.builder(name, supplier)
+                .description(description)
+                .strongReference(true)
+                .register(registry);
         return this;
     }
 
     public Gauges counter(String name, String description, DoubleSupplier value) {
-        FunctionCounter.builder(name, value, DoubleSupplier::getAsDouble).description(description).register(registry);
+        FunctionCounter.builder(name, value, DoubleSupplier::getAsDouble)
+                .description(description)
+                .register(registry);
         return this;
     }
 

@@ -33,8 +33,8 @@ final class AppendedFile implements LineFile {
         for (int i = 0; i < 3; i++) {
             boolean existed = Files.exists(path);
             Object before = existed ? keyOf(path) : null;
-            FileChannel channel =
-                    FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
+            FileChannel channel = FileChannel.open(
+                    path, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
             try {
                 Object after = keyOf(path);
                 if (!existed || Objects.equals(before, after)) {

@@ -17,7 +17,8 @@ interface LineFile extends Closeable {
     long size() throws IOException;
 
     /** What tells this file from another one of the same name; null where the file system has no such thing. */
-    @Nullable Object key();
+    @Nullable
+    Object key();
 
     /** Whether the file's name still leads to this file. */
     boolean isCurrent() throws IOException;

@@ -14,7 +14,8 @@ public final class UsageComponent extends DefaultComponent {
     @Override
     protected Endpoint createEndpoint(String uri, String remaining, Map<String, Object> parameters) throws Exception {
         if (!COMPLETED.equals(remaining)) {
-            throw new IllegalArgumentException("usage:" + remaining + " does not exist (expected: usage:" + COMPLETED + ")");
+            throw new IllegalArgumentException(
+                    "usage:" + remaining + " does not exist (expected: usage:" + COMPLETED + ")");
         }
         UsageEndpoint endpoint = new UsageEndpoint(uri, this);
         endpoint.setTopic(remaining);

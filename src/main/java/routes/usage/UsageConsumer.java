@@ -39,11 +39,10 @@ final class UsageConsumer extends DefaultConsumer implements ShutdownAware {
     @Override
     protected void doStart() throws Exception {
         super.doStart();
-        UsageJournal found =
-                CamelContextHelper.findSingleByType(endpoint.getCamelContext(), UsageJournal.class);
+        UsageJournal found = CamelContextHelper.findSingleByType(endpoint.getCamelContext(), UsageJournal.class);
         if (found == null) {
-            throw new IllegalStateException(
-                    endpoint.getEndpointUri() + " needs exactly one " + UsageJournal.class.getName() + " in the registry");
+            throw new IllegalStateException(endpoint.getEndpointUri() + " needs exactly one "
+                    + UsageJournal.class.getName() + " in the registry");
         }
         journal = found;
         begin(found);
@@ -99,9 +98,8 @@ final class UsageConsumer extends DefaultConsumer implements ShutdownAware {
                 endpoint.getBatch(),
                 TimeUnit.MILLISECONDS.toNanos(endpoint.getBatchTimeout()),
                 this::receive);
-        Thread runner = endpoint.getCamelContext()
-                .getExecutorServiceManager()
-                .newThread(endpoint.getEndpointUri(), fresh);
+        Thread runner =
+                endpoint.getCamelContext().getExecutorServiceManager().newThread(endpoint.getEndpointUri(), fresh);
         feed = fresh;
         thread = runner;
         runner.start();

@@ -29,7 +29,8 @@ final class UsageFeed implements UsageSink, Runnable {
     /** Takes records, all of them or none. */
     interface Receiver {
         /** Returns null when the records were taken, else why not; then they come again. */
-        @Nullable Throwable receive(List<UsageRecord> records);
+        @Nullable
+        Throwable receive(List<UsageRecord> records);
     }
 
     private final String name;

@@ -129,7 +129,9 @@ public final class UsageJournal implements AutoCloseable {
             LockSupport.unpark(thread);
         }
         if (ended) {
-            LOG.error("Usage journal: request {} ended after the journal was closed; its line may be lost", record.requestId());
+            LOG.error(
+                    "Usage journal: request {} ended after the journal was closed; its line may be lost",
+                    record.requestId());
         }
     }
 

@@ -40,28 +40,55 @@ import routes.request.Outcome;
  */
 @JsonNaming(PropertyNamingStrategies.SnakeCaseStrategy.class)
 public record UsageRecord(
-        @JsonProperty("ts") @JsonSerialize(using = UsageJson.Time.class) long tsMillis,
+        @JsonProperty("ts") @JsonSerialize(using = UsageJson.Time.class)
+        long tsMillis,
+
         @JsonSerialize(using = UsageJson.Id.class) @Nullable String requestId,
         @JsonSerialize(using = UsageJson.Id.class) @Nullable String upstreamRequestId,
         @JsonSerialize(using = UsageJson.Id.class) @Nullable String tenant,
         @JsonSerialize(using = UsageJson.Id.class) @Nullable String keyId,
-        @JsonSerialize(using = UsageJson.Text.class) @Nullable String api,
-        @JsonSerialize(using = UsageJson.Text.class) @Nullable String modelAsked,
-        @JsonSerialize(using = UsageJson.Text.class) @Nullable String modelServed,
-        @JsonSerialize(using = UsageJson.Text.class) @Nullable String replica,
+
+        @JsonSerialize(using = UsageJson.Text.class) @Nullable
+        String api,
+
+        @JsonSerialize(using = UsageJson.Text.class) @Nullable
+        String modelAsked,
+
+        @JsonSerialize(using = UsageJson.Text.class) @Nullable
+        String modelServed,
+
+        @JsonSerialize(using = UsageJson.Text.class) @Nullable
+        String replica,
+
         int attempts,
         int status,
         Outcome outcome,
-        @JsonSerialize(using = UsageJson.Text.class) @Nullable String errorCode,
-        @JsonSerialize(using = UsageJson.Text.class) @Nullable String finishReason,
+
+        @JsonSerialize(using = UsageJson.Text.class) @Nullable
+        String errorCode,
+
+        @JsonSerialize(using = UsageJson.Text.class) @Nullable
+        String finishReason,
+
         boolean stream,
         @Nullable Long requestBytes,
         @Nullable Long responseBytes,
-        @JsonProperty("queue_ms") @JsonSerialize(using = UsageJson.Millis.class) @Nullable Long queueMicros,
-        @JsonProperty("connect_ms") @JsonSerialize(using = UsageJson.Millis.class) @Nullable Long connectMicros,
-        @JsonProperty("ttfb_ms") @JsonSerialize(using = UsageJson.Millis.class) @Nullable Long ttfbMicros,
-        @JsonProperty("ttft_ms") @JsonSerialize(using = UsageJson.Millis.class) @Nullable Long ttftMicros,
-        @JsonProperty("duration_ms") @JsonSerialize(using = UsageJson.Millis.class) @Nullable Long durationMicros,
+
+        @JsonProperty("queue_ms") @JsonSerialize(using = UsageJson.Millis.class) @Nullable
+        Long queueMicros,
+
+        @JsonProperty("connect_ms") @JsonSerialize(using = UsageJson.Millis.class) @Nullable
+        Long connectMicros,
+
+        @JsonProperty("ttfb_ms") @JsonSerialize(using = UsageJson.Millis.class) @Nullable
+        Long ttfbMicros,
+
+        @JsonProperty("ttft_ms") @JsonSerialize(using = UsageJson.Millis.class) @Nullable
+        Long ttftMicros,
+
+        @JsonProperty("duration_ms") @JsonSerialize(using = UsageJson.Millis.class) @Nullable
+        Long durationMicros,
+
         @Nullable Long promptTokens,
         @Nullable Long completionTokens,
         @Nullable Long totalTokens,
@@ -71,9 +98,14 @@ public record UsageRecord(
         boolean partial,
         @Nullable Long n,
         @Nullable Long maxTokens,
-        @JsonSerialize(using = UsageJson.Text.class) @Nullable String user,
+
+        @JsonSerialize(using = UsageJson.Text.class) @Nullable
+        String user,
+
         @JsonSerialize(using = UsageJson.Id.class) @Nullable String gateway,
-        @JsonSerialize(using = UsageJson.Text.class) @Nullable String affinity) {
+
+        @JsonSerialize(using = UsageJson.Text.class) @Nullable
+        String affinity) {
 
     private static final long LAST_TS = 253_402_300_799_999L; // 9999-12-31T23:59:59.999Z
 

@@ -39,9 +39,10 @@ final class RequestWriter {
     RequestWriter(ReplicaAddress address, @Nullable String apiKey, Set<String> forwardHeaders) {
         for (Api api : Api.values()) {
             String key = apiKey == null || apiKey.isEmpty() ? "" : "authorization: Bearer " + apiKey + "\r\n";
-            beginnings[api.ordinal()] = ascii(api.method() + ' ' + address.basePath() + api.path() + " HTTP/1.1\r\nhost: "
-                    + address.authority() + "\r\n" + key
-                    + "content-type: application/json\r\naccept-encoding: identity\r\n");
+            beginnings[api.ordinal()] =
+                    ascii(api.method() + ' ' + address.basePath() + api.path() + " HTTP/1.1\r\nhost: "
+                            + address.authority() + "\r\n" + key
+                            + "content-type: application/json\r\naccept-encoding: identity\r\n");
         }
         forwarded = forwardHeaders.toArray(new String[0]);
     }

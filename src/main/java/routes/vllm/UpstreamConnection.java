@@ -192,9 +192,8 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
             return;
         }
         boolean length = framing == Client.BodyFraming.PLAIN && head.contentLength() >= 0;
-        Framing toClient = framing == Client.BodyFraming.CHUNKED
-                ? Framing.CHUNKED
-                : length ? Framing.LENGTH : Framing.CLOSE;
+        Framing toClient =
+                framing == Client.BodyFraming.CHUNKED ? Framing.CHUNKED : length ? Framing.LENGTH : Framing.CLOSE;
         Framing fromReplica = head.framing();
         AnswerRelay started = new AnswerRelay(
                 new RelayPlan(fromReplica, fromReplica == Framing.LENGTH ? head.length() : -1, toClient, content, cut),
@@ -389,7 +388,8 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
                     && nowNanos - lastReadNanos >= limit;
             if (silent) {
                 current.request().fail(new GatewayException(ErrorCode.UPSTREAM_TIMEOUT));
-            } else if (ctx().channel().config().isAutoRead() && current.request().facts().events() > 0) {
+            } else if (ctx().channel().config().isAutoRead()
+                    && current.request().facts().events() > 0) {
                 pool.timers().arm(this, lastReadNanos + limit);
             } else {
                 pool.timers().arm(this, nowNanos + limit);

@@ -28,6 +28,10 @@ import routes.replica.Replica;
 final class UpstreamPool {
 
     private static final int FIRST_READ = 4096;
+
+    /** Netty gathers no more into one write than twice the socket's buffer: a head and its prompt should leave together. */
+    private static final int SEND_BUFFER = 262_144;
+
     private static final long WARN_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final WriteBufferWaterMark WATER_MARKS = new WriteBufferWaterMark(65_536, 262_144);
     private static final FastThreadLocal<Map<Replica, UpstreamPool>> POOLS = new FastThreadLocal<>() {
@@ -53,6 +57,7 @@ final class UpstreamPool {
                 .channel(loops.socketChannel())
                 .option(ChannelOption.TCP_NODELAY, true)
                 .option(ChannelOption.SO_KEEPALIVE, true)
+                .option(ChannelOption.SO_SNDBUF, SEND_BUFFER)
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, settings.connectMillis())
                 .option(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARKS)
                 .handler(new ChannelInitializer<Channel>() {

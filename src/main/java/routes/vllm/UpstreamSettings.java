@@ -13,7 +13,9 @@ public record UpstreamSettings(int connectMillis, long stallNanos, long poolIdle
 
     public static UpstreamSettings of(Settings settings) {
         return new UpstreamSettings(
-                (int) Math.min(Integer.MAX_VALUE, settings.duration(Setting.CONNECT_TIMEOUT).toMillis()),
+                (int) Math.min(
+                        Integer.MAX_VALUE,
+                        settings.duration(Setting.CONNECT_TIMEOUT).toMillis()),
                 settings.nanos(Setting.STALL_TIMEOUT),
                 settings.nanos(Setting.POOL_IDLE_TIMEOUT),
                 settings.names(Setting.FORWARD_HEADERS));

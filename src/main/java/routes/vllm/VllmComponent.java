@@ -50,7 +50,8 @@ public final class VllmComponent extends DefaultComponent {
         CamelContext context = getCamelContext();
         T found = CamelContextHelper.findSingleByType(context, type);
         if (found == null) {
-            throw new IllegalStateException("vllm: no " + type.getSimpleName() + " in the registry (expected: the gateway's configuration class, routes.GatewayConfiguration)");
+            throw new IllegalStateException("vllm: no " + type.getSimpleName()
+                    + " in the registry (expected: the gateway's configuration class, routes.GatewayConfiguration)");
         }
         return found;
     }

@@ -33,7 +33,8 @@ public final class VllmEndpoint extends DefaultEndpoint implements AsyncEndpoint
 
     @UriParam(
             defaultValue = DEFAULT_SLOTS,
-            description = "Most requests of this gateway that the server runs at the same time; ranks x max-num-seqs of vLLM.")
+            description =
+                    "Most requests of this gateway that the server runs at the same time; ranks x max-num-seqs of vLLM.")
     private int slots = Integer.parseInt(DEFAULT_SLOTS);
 
     @UriParam(

@@ -45,9 +45,11 @@ final class VllmProducer extends DefaultAsyncProducer {
         if (request.isFinished()) {
             callback.done(false);
         } else if (prompt == null || request.body() == null) {
-            exchange.setException(new IllegalStateException("vllm: the request has no prompt (expected: the step 'prompt' before)"));
+            exchange.setException(
+                    new IllegalStateException("vllm: the request has no prompt (expected: the step 'prompt' before)"));
             callback.done(false);
-        } else if (!request.lease().holdsSlotOf(endpoint.replica()) && !request.lease().tryTakeSlot(endpoint.replica())) {
+        } else if (!request.lease().holdsSlotOf(endpoint.replica())
+                && !request.lease().tryTakeSlot(endpoint.replica())) {
             exchange.setException(new GatewayException(ErrorCode.NO_CAPACITY));
             callback.done(false);
         } else {

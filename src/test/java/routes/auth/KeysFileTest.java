@@ -21,8 +21,7 @@ import routes.request.ApiKey;
 
 final class KeysFileTest {
 
-    private static final String FULL =
-            """
+    private static final String FULL = """
             # a comment
             keys:
               - id: team-a-prod
@@ -76,9 +75,11 @@ final class KeysFileTest {
         String digits = "12345678".repeat(8);
         String exponent = "1e" + "2".repeat(62);
 
-        assertThat(KeyStore.parse("k", key("id: 1", "tenant: 2", "sha256: " + digits)).size())
+        assertThat(KeyStore.parse("k", key("id: 1", "tenant: 2", "sha256: " + digits))
+                        .size())
                 .isOne();
-        assertThat(KeyStore.parse("k", key("id: 1", "tenant: 2", "sha256: " + exponent)).size())
+        assertThat(KeyStore.parse("k", key("id: 1", "tenant: 2", "sha256: " + exponent))
+                        .size())
                 .isOne();
     }
 
@@ -106,8 +107,7 @@ final class KeysFileTest {
                         "keys.yaml:5: unknown field with an odd name"
                                 + " (expected: id, tenant, sha256, models, expires or enabled)"),
                 Arguments.of(key("id: a", "id: b"), "keys.yaml:3: field 'id' appears twice (expected: once)"),
-                Arguments.of(
-                        key("tenant: t", good), "keys.yaml:2: a key without id (expected: id, tenant and sha256)"),
+                Arguments.of(key("tenant: t", good), "keys.yaml:2: a key without id (expected: id, tenant and sha256)"),
                 Arguments.of(
                         key("id: a", good), "keys.yaml:2: key 'a' without tenant (expected: id, tenant and sha256)"),
                 Arguments.of(
@@ -124,8 +124,7 @@ final class KeysFileTest {
                         key("id: a", "tenant: t", "sha256: sk-a-plain-secret"),
                         "keys.yaml:4: key 'a': sha256: not a hash " + hashHelp),
                 Arguments.of(
-                        key("id: a", "tenant: t", good + "0"),
-                        "keys.yaml:4: key 'a': sha256: not a hash " + hashHelp),
+                        key("id: a", "tenant: t", good + "0"), "keys.yaml:4: key 'a': sha256: not a hash " + hashHelp),
                 Arguments.of(
                         key("id: a", "tenant: t", "sha256: " + "g".repeat(64)),
                         "keys.yaml:4: key 'a': sha256: not a hash " + hashHelp),
@@ -192,13 +191,19 @@ final class KeysFileTest {
     }
 
     @Property(tries = 300)
-    void anyPieceOfAFileIsReadOrRefusedWithOneLine(@ForAll @IntRange(max = 400) int from, @ForAll @IntRange(max = 400) int to) {
+    void anyPieceOfAFileIsReadOrRefusedWithOneLine(
+            @ForAll @IntRange(max = 400) int from, @ForAll @IntRange(max = 400) int to) {
         String full = FULL.formatted(hash("secret-a"), hash("secret-b"));
-        String piece = full.substring(Math.min(from, full.length()), Math.max(Math.min(from, full.length()), Math.min(to, full.length())));
+        String piece = full.substring(
+                Math.min(from, full.length()), Math.max(Math.min(from, full.length()), Math.min(to, full.length())));
         try {
             assertThat(KeyStore.parse("keys.yaml", piece).size()).isBetween(1, 2);
         } catch (IllegalArgumentException e) {
-            assertThat(e).message().startsWith("keys.yaml:").doesNotContain("\n").doesNotContain(hash("secret-b"));
+            assertThat(e)
+                    .message()
+                    .startsWith("keys.yaml:")
+                    .doesNotContain("\n")
+                    .doesNotContain(hash("secret-b"));
         }
     }
 

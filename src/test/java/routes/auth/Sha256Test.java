@@ -30,7 +30,8 @@ final class Sha256Test {
             throws NoSuchAlgorithmException {
         byte[] whole = new byte[padding.length + input.length + padding.length];
         System.arraycopy(input, 0, whole, padding.length, input.length);
-        String expected = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(input));
+        String expected =
+                HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(input));
 
         assertThat(Sha256.of(whole, padding.length, input.length)).isEqualTo(Sha256.parse(expected));
     }
@@ -39,8 +40,9 @@ final class Sha256Test {
     void anythingButSixtyFourHexDigitsIsRefused() {
         List<String> wrong = List.of("", HASH_OF_ABC.substring(1), HASH_OF_ABC + "0", "g" + HASH_OF_ABC.substring(1));
 
-        assertThat(wrong).allSatisfy(hex -> assertThatThrownBy(() -> Sha256.parse(hex))
-                .isInstanceOf(IllegalArgumentException.class));
+        assertThat(wrong)
+                .allSatisfy(hex ->
+                        assertThatThrownBy(() -> Sha256.parse(hex)).isInstanceOf(IllegalArgumentException.class));
     }
 
     @Test

@@ -20,19 +20,17 @@ class ComponentMetadataTest {
         "usage, routes.usage.UsageComponent"
     })
     void camelFindsTheComponent(String scheme, String type) throws IOException {
-        assertThat(read("META-INF/services/org/apache/camel/component/" + scheme)).contains("class=" + type);
+        assertThat(read("META-INF/services/org/apache/camel/component/" + scheme))
+                .contains("class=" + type);
     }
 
     @ParameterizedTest
-    @CsvSource({
-        "model, name, aliases",
-        "vllm, address, slots",
-        "vllm, address, apiKey",
-        "usage, topic, batch"
-    })
+    @CsvSource({"model, name, aliases", "vllm, address, slots", "vllm, address, apiKey", "usage, topic, batch"})
     void toolsFindItsOptions(String scheme, String path, String option) throws IOException {
         String catalogue = read("META-INF/routes/" + scheme + "/" + scheme + ".json");
-        assumeThat(catalogue).as("written by Camel's Maven plugin, which did not make this class path").isNotNull();
+        assumeThat(catalogue)
+                .as("written by Camel's Maven plugin, which did not make this class path")
+                .isNotNull();
         assertThat(catalogue)
                 .contains("\"scheme\": \"" + scheme + "\"")
                 .contains("\"" + path + "\"")
@@ -40,10 +38,19 @@ class ComponentMetadataTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"model-component", "model-endpoint", "vllm-component", "vllm-endpoint", "usage-component", "usage-endpoint"})
+    @CsvSource({
+        "model-component",
+        "model-endpoint",
+        "vllm-component",
+        "vllm-endpoint",
+        "usage-component",
+        "usage-endpoint"
+    })
     void optionsAreSetWithoutReflection(String configurer) throws IOException {
         String found = read("META-INF/services/org/apache/camel/configurer/" + configurer);
-        assumeThat(found).as("written by Camel's Maven plugin, which did not make this class path").isNotNull();
+        assumeThat(found)
+                .as("written by Camel's Maven plugin, which did not make this class path")
+                .isNotNull();
         assertThat(found).contains("class=routes.");
     }
 

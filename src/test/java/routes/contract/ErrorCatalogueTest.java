@@ -83,7 +83,9 @@ class ErrorCatalogueTest {
         assertThat(body.fieldNames()).toIterable().containsExactly("type", "error");
         assertThat(body.path("type").asText()).isEqualTo("error");
         assertThat(body.path("error").fieldNames()).toIterable().containsExactly("type", "message");
-        assertThat(body.path("error").path("type").asText()).isEqualTo(code.anthropicType()).isNotBlank();
+        assertThat(body.path("error").path("type").asText())
+                .isEqualTo(code.anthropicType())
+                .isNotBlank();
         assertThat(body.path("error").path("message").asText()).isEqualTo(code.text());
     }
 
@@ -96,7 +98,9 @@ class ErrorCatalogueTest {
             assertThat(code.retryAfterSeconds()).as("seconds of a 503").isPositive();
         }
         if (code.status() < 500) {
-            assertThat(code.retryAfterSeconds()).as("the same again fails again").isZero();
+            assertThat(code.retryAfterSeconds())
+                    .as("the same again fails again")
+                    .isZero();
         }
     }
 
@@ -109,7 +113,10 @@ class ErrorCatalogueTest {
         JsonNode openAi = JSON.readTree(ErrorBody.render(error, CHAT)).path("error");
         assertThat(openAi.path("message").asText()).startsWith("a\"b\\c\n\u0000\u001f\u007f\u2028\u2029é😀");
         assertThat(openAi.path("param").asText()).startsWith("a\"b\\c\n");
-        assertThat(JSON.readTree(ErrorBody.render(error, MESSAGES)).path("error").path("message").asText())
+        assertThat(JSON.readTree(ErrorBody.render(error, MESSAGES))
+                        .path("error")
+                        .path("message")
+                        .asText())
                 .startsWith("a\"b\\c\n");
         assertThat(new String(ErrorBody.render(error, CHAT), StandardCharsets.UTF_8))
                 .doesNotContain("\n")

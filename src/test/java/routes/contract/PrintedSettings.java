@@ -15,8 +15,8 @@ final class PrintedSettings {
         Main main = new Main();
         main.configure().addConfiguration(new GatewayConfiguration());
         main.start();
-        Settings settings = Objects.requireNonNull(
-                main.getCamelContext().getRegistry().findSingleByType(Settings.class));
+        Settings settings =
+                Objects.requireNonNull(main.getCamelContext().getRegistry().findSingleByType(Settings.class));
         for (Setting setting : Setting.values()) {
             System.out.println(setting.key() + "=" + settings.text(setting));
         }

@@ -49,7 +49,11 @@ class ReferencePagesTest {
                 |---|---|---|---|---|
                 """);
         for (Setting setting : Setting.values()) {
-            page.append("| `").append(setting.key()).append("` | `").append(setting.environmentName()).append("` | ");
+            page.append("| `")
+                    .append(setting.key())
+                    .append("` | `")
+                    .append(setting.environmentName())
+                    .append("` | ");
             page.append(setting.defaultValue().isEmpty() ? "" : "`" + setting.defaultValue() + "`");
             page.append(" | ").append(setting.kind().expected());
             page.append(" | ").append(setting.meaning()).append(" |\n");

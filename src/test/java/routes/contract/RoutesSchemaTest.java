@@ -21,7 +21,8 @@ class RoutesSchemaTest {
     @BeforeAll
     static void read() throws IOException {
         try (InputStream in = resource("/schema/camelYamlDsl.json")) {
-            schema = SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_4).getSchema(in, InputFormat.JSON);
+            schema = SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_4)
+                    .getSchema(in, InputFormat.JSON);
         }
         try (InputStream in = resource("/routes.yaml")) {
             routes = new String(in.readAllBytes(), StandardCharsets.UTF_8);

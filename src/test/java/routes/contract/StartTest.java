@@ -37,7 +37,8 @@ class StartTest {
 
     @Test
     void theDevProfileStreamsWithTheShippedRoutesAndTellsLittle() throws Exception {
-        try (GatewayProcess gateway = GatewayProcess.start(folder, FREE_PORTS, "--profile", "dev").awaitListening();
+        try (GatewayProcess gateway = GatewayProcess.start(folder, FREE_PORTS, "--profile", "dev")
+                        .awaitListening();
                 RawClient client = RawClient.connect(gateway.port())) {
             RawResponse answer = client.exchange(chat("demo", "sk-dromedary-dev"));
 
@@ -46,7 +47,8 @@ class StartTest {
             assertThat(client.exchange(Requests.get("/hello")).text()).contains("Hello from Camel");
             gateway.signal("TERM");
             assertThat(gateway.awaitExit()).isZero();
-            assertThat(gateway.out().get(0)).matches("listening on http://127\\.0\\.0\\.1:\\d+, management on http://127\\.0\\.0\\.1:\\d+");
+            assertThat(gateway.out().get(0))
+                    .matches("listening on http://127\\.0\\.0\\.1:\\d+, management on http://127\\.0\\.0\\.1:\\d+");
             assertThat(gateway.out()).anyMatch(line -> line.contains("curl -N http://127.0.0.1:"));
             assertThat(gateway.err())
                     .as("a note on the key, started, the route's own note, stopping, stopped")
@@ -76,7 +78,8 @@ class StartTest {
                 assertThat(client.exchange(chat("mine", KEY)).status()).isEqualTo(200);
                 gateway.signal("TERM");
                 assertThat(gateway.awaitExit()).isZero();
-                assertThat(line(folder.resolve("mine.jsonl")).path("gateway").asText()).isEqualTo("from-the-file");
+                assertThat(line(folder.resolve("mine.jsonl")).path("gateway").asText())
+                        .isEqualTo("from-the-file");
                 assertThat(gateway.err()).as("started, stopping, stopped").hasSize(3);
             }
         }
@@ -85,11 +88,12 @@ class StartTest {
     @Test
     void aFolderMayHoldKeysOnlyAndOptionsMayUseAnEqualsSign() throws Exception {
         keys();
-        try (GatewayProcess gateway =
-                        GatewayProcess.start(folder, Map.of(), "--config=" + folder, "--port=0");
+        try (GatewayProcess gateway = GatewayProcess.start(folder, Map.of(), "--config=" + folder, "--port=0");
                 RawClient client = RawClient.connect(gateway.port())) {
-            assertThat(client.exchange(Requests.get("/v1/models").key(KEY)).text()).contains("\"demo\"");
-            assertThat(client.exchange(Requests.get("/v1/models").key("sk-dromedary-dev")).status())
+            assertThat(client.exchange(Requests.get("/v1/models").key(KEY)).text())
+                    .contains("\"demo\"");
+            assertThat(client.exchange(Requests.get("/v1/models").key("sk-dromedary-dev"))
+                            .status())
                     .as("the key of the dev profile")
                     .isEqualTo(401);
         }
@@ -107,7 +111,10 @@ class StartTest {
                         .isEqualTo(200);
                 gateway.signal("TERM");
                 assertThat(gateway.awaitExit()).isZero();
-                assertThat(line(folder.resolve("mine.jsonl")).path("model_asked").asText()).isEqualTo("mine");
+                assertThat(line(folder.resolve("mine.jsonl"))
+                                .path("model_asked")
+                                .asText())
+                        .isEqualTo("mine");
             }
         }
     }
@@ -124,8 +131,7 @@ class StartTest {
         for (Setting setting : Setting.values()) {
             environment.put(setting.environmentName(), values.get(setting.key()));
         }
-        try (GatewayProcess printer =
-                GatewayProcess.start(PrintedSettings.class.getName(), folder, environment)) {
+        try (GatewayProcess printer = GatewayProcess.start(PrintedSettings.class.getName(), folder, environment)) {
             assertThat(printer.awaitExit()).as("%s", printer).isZero();
             assertThat(printer.out())
                     .containsExactlyElementsOf(values.entrySet().stream()
@@ -183,13 +189,14 @@ class StartTest {
             case ROUTES -> "file:" + folder.resolve("routes.yaml");
             case USAGE_FILE -> folder.resolve("other.jsonl").toString();
             case DEMO_REPLICAS -> "1";
-            default -> switch (setting.kind()) {
-                case TEXT -> "x-other";
-                case INTEGER -> "9";
-                case FLAG -> "false";
-                case BYTES -> setting == Setting.BODY_BUDGET_BYTES ? "2g" : "123456";
-                case DURATION -> "7s";
-            };
+            default ->
+                switch (setting.kind()) {
+                    case TEXT -> "x-other";
+                    case INTEGER -> "9";
+                    case FLAG -> "false";
+                    case BYTES -> setting == Setting.BODY_BUDGET_BYTES ? "2g" : "123456";
+                    case DURATION -> "7s";
+                };
         };
     }
 
@@ -198,9 +205,7 @@ class StartTest {
     }
 
     private void routes(String replica) throws IOException {
-        Files.writeString(
-                folder.resolve("routes.yaml"),
-                """
+        Files.writeString(folder.resolve("routes.yaml"), """
                 - route:
                     id: front-door
                     errorHandler: { noErrorHandler: {} }

@@ -38,10 +38,7 @@ class DemoApiTest {
     @Test
     void a_plain_chat_is_one_json_with_usage() throws Exception {
         HttpResponse<String> response = client.post(
-                "/v1/chat/completions",
-                DemoClient.chatJson("'model':'org/other'", "'n':2"),
-                "X-Request-Id",
-                "abc");
+                "/v1/chat/completions", DemoClient.chatJson("'model':'org/other'", "'n':2"), "X-Request-Id", "abc");
         assertThat(response.statusCode()).isEqualTo(200);
         assertThat(response.headers().firstValue("server")).contains("left");
         JsonNode answer = DemoClient.json(response);
@@ -109,10 +106,10 @@ class DemoApiTest {
                 .isNotEqualTo(floats.at("/data/2/embedding"));
         assertThat(floats.at("/usage/prompt_tokens").asInt()).isEqualTo(5);
         assertThat(floats.at("/usage/total_tokens").asInt()).isEqualTo(5);
-        JsonNode base64 = DemoClient.json(
-                client.post("/v1/embeddings", "{'input':'one two','encoding_format':'base64'}"));
-        ByteBuffer bytes = ByteBuffer.wrap(
-                        Base64.getDecoder().decode(base64.at("/data/0/embedding").asText()))
+        JsonNode base64 =
+                DemoClient.json(client.post("/v1/embeddings", "{'input':'one two','encoding_format':'base64'}"));
+        ByteBuffer bytes = ByteBuffer.wrap(Base64.getDecoder()
+                        .decode(base64.at("/data/0/embedding").asText()))
                 .order(ByteOrder.LITTLE_ENDIAN);
         double squares = 0;
         for (JsonNode expected : floats.at("/data/0/embedding")) {
@@ -128,7 +125,9 @@ class DemoApiTest {
     void models_are_listed_and_found_by_name() throws Exception {
         assertThat(DemoClient.json(client.get("/v1/models")).findValuesAsText("id"))
                 .containsExactly("demo", "org/other");
-        assertThat(DemoClient.json(client.get("/v1/models/org/other")).path("id").asText())
+        assertThat(DemoClient.json(client.get("/v1/models/org/other"))
+                        .path("id")
+                        .asText())
                 .isEqualTo("org/other");
         assertThat(client.get("/v1/models/none").statusCode()).isEqualTo(404);
     }

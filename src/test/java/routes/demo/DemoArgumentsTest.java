@@ -13,9 +13,28 @@ class DemoArgumentsTest {
     @Test
     void every_option_is_read() {
         DemoOptions options = DemoArguments.parse(List.of(
-                "--host=::1", "--port", "9001", "--models", "a,b", "--api-key", "k", "--tokens", "8", "--ttft", "50ms",
-                "--pace", "12.5", "--slots", "4", "--error-rate", "0.1", "--reset-rate=0.2", "--keep-alive", "7s",
-                "--name", "left"));
+                "--host=::1",
+                "--port",
+                "9001",
+                "--models",
+                "a,b",
+                "--api-key",
+                "k",
+                "--tokens",
+                "8",
+                "--ttft",
+                "50ms",
+                "--pace",
+                "12.5",
+                "--slots",
+                "4",
+                "--error-rate",
+                "0.1",
+                "--reset-rate=0.2",
+                "--keep-alive",
+                "7s",
+                "--name",
+                "left"));
         assertThat(options)
                 .isEqualTo(new DemoOptions(
                         "left",

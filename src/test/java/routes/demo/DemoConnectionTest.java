@@ -3,7 +3,6 @@ package routes.demo;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 
-import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.BooleanSupplier;
@@ -68,8 +67,10 @@ class DemoConnectionTest {
 
     @Test
     void a_client_that_leaves_aborts_its_generation() throws Exception {
-        try (DemoReplica replica = DemoReplica.start(
-                DemoOptions.builder().timeToFirstToken(Duration.ZERO).tokensPerSecond(0.001).build())) {
+        try (DemoReplica replica = DemoReplica.start(DemoOptions.builder()
+                .timeToFirstToken(Duration.ZERO)
+                .tokensPerSecond(0.001)
+                .build())) {
             RawClient fin = RawClient.connect(replica.port()).send(Requests.chat("demo", true));
             assertThat(fin.begin().until("data: ")).isTrue();
             assertThat(replica.running()).isEqualTo(1);
@@ -193,7 +194,9 @@ class DemoConnectionTest {
                 .build();
         try (DemoReplica replica = DemoReplica.start(options);
                 RawClient client = RawClient.connect(replica.port())) {
-            client.send(Requests.chat("demo", true)).send(Requests.get("/health")).send(Requests.chat("no", true));
+            client.send(Requests.chat("demo", true))
+                    .send(Requests.get("/health"))
+                    .send(Requests.chat("no", true));
             assertThat(client.response().text()).endsWith("data: [DONE]\n\n");
             assertThat(client.response().body()).isEmpty();
             assertThat(client.response().status()).isEqualTo(404);
@@ -205,8 +208,7 @@ class DemoConnectionTest {
         try (DemoReplica replica =
                         DemoReplica.start(DemoOptions.builder().instant().build());
                 RawClient client = RawClient.connect(replica.port())) {
-            RawResponse response =
-                    client.exchange(Requests.chat("demo", true).version("1.0"));
+            RawResponse response = client.exchange(Requests.chat("demo", true).version("1.0"));
             assertThat(response.header("transfer-encoding")).isEmpty();
             assertThat(response.end()).contains(RawResponse.End.CLOSE);
             assertThat(response.text()).endsWith("data: [DONE]\n\n");
@@ -218,8 +220,7 @@ class DemoConnectionTest {
         try (DemoReplica replica =
                         DemoReplica.start(DemoOptions.builder().instant().build());
                 RawClient client = RawClient.connect(replica.port())) {
-            RawResponse response =
-                    client.exchange(Requests.chat("demo", true).header("Connection", "close"));
+            RawResponse response = client.exchange(Requests.chat("demo", true).header("Connection", "close"));
             assertThat(response.end()).contains(RawResponse.End.CLEAN);
             assertThat(response.header("connection")).contains("close");
             assertThat(client.awaitEnd(Duration.ofSeconds(10))).contains(Ended.FIN);
@@ -239,8 +240,9 @@ class DemoConnectionTest {
     void a_body_that_is_not_declared_as_json_is_refused() throws Exception {
         try (DemoReplica replica = DemoReplica.start(DemoOptions.defaults());
                 RawClient client = RawClient.connect(replica.port())) {
-            RawResponse response = client.exchange(
-                    Requests.request("POST", "/v1/completions").header("Content-Type", "text/plain").body("{}"));
+            RawResponse response = client.exchange(Requests.request("POST", "/v1/completions")
+                    .header("Content-Type", "text/plain")
+                    .body("{}"));
             assertThat(response.status()).isEqualTo(400);
         }
     }
@@ -254,9 +256,9 @@ class DemoConnectionTest {
         try (DemoReplica replica =
                         DemoReplica.start(DemoOptions.builder().instant().build());
                 RawClient client = RawClient.connect(replica.port(), 65_536)) {
-            RawResponse response =
-                    client.send(Requests.post("/v1/chat/completions", body).header("X-Request-Id", id))
-                            .begin();
+            RawResponse response = client.send(
+                            Requests.post("/v1/chat/completions", body).header("X-Request-Id", id))
+                    .begin();
             assertThat(new DemoClient(replica.url()).get("/health").statusCode())
                     .isEqualTo(200);
             assertThat(replica.completionTokens()).isLessThan(2_000);

@@ -49,9 +49,8 @@ class DemoOpenAiClientTest {
         String text = whole.choices().get(0).message().content().orElseThrow();
         assertThat(whole.usage().orElseThrow().completionTokens()).isEqualTo(12);
         ChatCompletionCreateParams streamed = chat("demo").toBuilder()
-                .streamOptions(ChatCompletionStreamOptions.builder()
-                        .includeUsage(true)
-                        .build())
+                .streamOptions(
+                        ChatCompletionStreamOptions.builder().includeUsage(true).build())
                 .build();
         try (StreamResponse<ChatCompletionChunk> stream =
                 client.chat().completions().createStreaming(streamed)) {
@@ -73,14 +72,17 @@ class DemoOpenAiClientTest {
                         .model("demo")
                         .inputOfArrayOfStrings(List.of("one", "two"))
                         .build());
-        assertThat(embeddings.data()).hasSize(2).allSatisfy(item -> assertThat(item.embedding())
-                .hasSize(64));
+        assertThat(embeddings.data())
+                .hasSize(2)
+                .allSatisfy(item -> assertThat(item.embedding()).hasSize(64));
         assertThat(embeddings.usage().promptTokens()).isEqualTo(2);
     }
 
     @Test
     void models_are_listed_and_an_unknown_one_is_not_found() {
-        assertThat(client.models().list().data()).extracting(model -> model.id()).containsExactly("demo");
+        assertThat(client.models().list().data())
+                .extracting(model -> model.id())
+                .containsExactly("demo");
         assertThatExceptionOfType(NotFoundException.class)
                 .isThrownBy(() -> client.chat().completions().create(chat("none")))
                 .withMessageContaining("does not exist");

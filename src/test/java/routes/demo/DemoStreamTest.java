@@ -50,17 +50,17 @@ class DemoStreamTest {
 
     @Test
     void a_stream_says_the_same_as_a_plain_answer() throws Exception {
-        String plain = DemoClient.json(client.chat())
-                .at("/choices/0/message/content")
-                .asText();
+        String plain =
+                DemoClient.json(client.chat()).at("/choices/0/message/content").asText();
         List<JsonNode> events = DemoClient.events(client.chat("'stream':true").body());
         assertThat(texts(events, 0)).isEqualTo(plain).isNotBlank().doesNotStartWith(" ");
     }
 
     @Test
     void usage_comes_last_and_only_when_it_is_asked_for() throws Exception {
-        List<JsonNode> events = DemoClient.events(
-                client.chat("'stream':true", "'stream_options':{'include_usage':true}").body());
+        List<JsonNode> events =
+                DemoClient.events(client.chat("'stream':true", "'stream_options':{'include_usage':true}")
+                        .body());
         assertThat(events).hasSize(15);
         assertThat(events.subList(0, 14)).noneMatch(event -> event.has("usage"));
         JsonNode last = events.get(14);
@@ -72,9 +72,9 @@ class DemoStreamTest {
 
     @Test
     void continuous_usage_stands_in_every_event_and_grows() throws Exception {
-        List<JsonNode> events = DemoClient.events(client.chat(
-                        "'stream':true", "'stream_options':{'include_usage':true,'continuous_usage_stats':true}")
-                .body());
+        List<JsonNode> events = DemoClient.events(
+                client.chat("'stream':true", "'stream_options':{'include_usage':true,'continuous_usage_stats':true}")
+                        .body());
         assertThat(events).allMatch(event -> event.has("usage"));
         assertThat(events.get(0).at("/usage/completion_tokens").asInt()).isZero();
         assertThat(events.get(1).at("/usage/completion_tokens").asInt()).isEqualTo(1);
@@ -83,12 +83,17 @@ class DemoStreamTest {
 
     @Test
     void the_finish_reason_is_length_when_the_request_limits_the_answer() throws Exception {
-        for (String limit : List.of("'max_tokens':3", "'max_completion_tokens':3", "'max_tokens':9,'max_completion_tokens':3")) {
-            List<JsonNode> events = DemoClient.events(client.chat("'stream':true", limit).body());
+        for (String limit :
+                List.of("'max_tokens':3", "'max_completion_tokens':3", "'max_tokens':9,'max_completion_tokens':3")) {
+            List<JsonNode> events =
+                    DemoClient.events(client.chat("'stream':true", limit).body());
             assertThat(events).hasSize(1 + 3 + 1);
             assertThat(finish(events.get(4)).asText()).isEqualTo("length");
         }
-        assertThat(finish(DemoClient.events(client.chat("'stream':true", "'max_tokens':12").body()).get(13)).asText())
+        assertThat(finish(DemoClient.events(client.chat("'stream':true", "'max_tokens':12")
+                                        .body())
+                                .get(13))
+                        .asText())
                 .isEqualTo("stop");
     }
 
@@ -101,8 +106,9 @@ class DemoStreamTest {
 
     @Test
     void several_choices_are_streamed_side_by_side() throws Exception {
-        List<JsonNode> events = DemoClient.events(
-                client.chat("'stream':true", "'n':2", "'stream_options':{'include_usage':true}").body());
+        List<JsonNode> events =
+                DemoClient.events(client.chat("'stream':true", "'n':2", "'stream_options':{'include_usage':true}")
+                        .body());
         assertThat(events).hasSize(2 * 14 + 1);
         assertThat(texts(events, 0)).isNotBlank().isNotEqualTo(texts(events, 1));
         assertThat(events.get(28).at("/usage/completion_tokens").asInt()).isEqualTo(24);
@@ -111,13 +117,15 @@ class DemoStreamTest {
     @Test
     void a_tool_is_called_in_deltas() throws Exception {
         List<JsonNode> events = DemoClient.events(
-                client.chat("'stream':true", "'tools':[{'type':'function','function':{'name':'weather'}}]").body());
+                client.chat("'stream':true", "'tools':[{'type':'function','function':{'name':'weather'}}]")
+                        .body());
         assertThat(events).hasSize(4);
         JsonNode head = delta(events.get(1)).at("/tool_calls/0");
         assertThat(head.path("id").asText()).startsWith("chatcmpl-tool-");
         assertThat(head.at("/function/name").asText()).isEqualTo("weather");
         assertThat(head.at("/function/arguments").asText()).isEmpty();
-        assertThat(delta(events.get(2))).hasToString("{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{}\"}}]}");
+        assertThat(delta(events.get(2)))
+                .hasToString("{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{}\"}}]}");
         assertThat(finish(events.get(3)).asText()).isEqualTo("tool_calls");
     }
 
@@ -127,9 +135,9 @@ class DemoStreamTest {
                         "/v1/completions",
                         "{'prompt':['one two','three'],'stream':true,'stream_options':{'include_usage':true}}")
                 .body());
-        assertThat(events).hasSize(2 * 13 + 1).allSatisfy(event -> assertThat(
-                        event.path("object").asText())
-                .isEqualTo("text_completion"));
+        assertThat(events)
+                .hasSize(2 * 13 + 1)
+                .allSatisfy(event -> assertThat(event.path("object").asText()).isEqualTo("text_completion"));
         assertThat(events.subList(0, 26)).allMatch(event -> event.get("usage").isNull());
         assertThat(events.get(0).at("/choices/0/text").asText()).isNotBlank();
         assertThat(events.get(26).path("choices")).isEmpty();

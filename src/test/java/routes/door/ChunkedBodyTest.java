@@ -21,7 +21,8 @@ final class ChunkedBodyTest {
 
     @Test
     void joinsTheDataAndLeavesWhatFollows() throws GatewayException {
-        ByteBuf in = buffer("5\r\nhello\r\n00000006;n=v;q=\"x y\"\r\n world\r\n0\r\nTrailer: x\r\nB:\t\u00e9\r\n\r\nGET /");
+        ByteBuf in =
+                buffer("5\r\nhello\r\n00000006;n=v;q=\"x y\"\r\n world\r\n0\r\nTrailer: x\r\nB:\t\u00e9\r\n\r\nGET /");
         ByteBuf out = Unpooled.buffer();
 
         assertThat(new ChunkedBody().feed(in, out::writeBytes)).isTrue();
@@ -41,7 +42,8 @@ final class ChunkedBodyTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "5", "5\r", "5\r\nhel", "5\r\nhello", "5\r\nhello\r\n0\r\n", "0\r\nA: b\r\n", "0\r\n\r"})
+    @ValueSource(
+            strings = {"", "5", "5\r", "5\r\nhel", "5\r\nhello", "5\r\nhello\r\n0\r\n", "0\r\nA: b\r\n", "0\r\n\r"})
     void waitsForTheRest(String part) throws GatewayException {
         ByteBuf in = buffer(part);
 
@@ -87,7 +89,8 @@ final class ChunkedBodyTest {
     void refusesOtherForms(String body) {
         assertThatThrownBy(() -> decode(body))
                 .isInstanceOfSatisfying(
-                        GatewayException.class, error -> assertThat(error.code()).isEqualTo(ErrorCode.BAD_REQUEST));
+                        GatewayException.class,
+                        error -> assertThat(error.code()).isEqualTo(ErrorCode.BAD_REQUEST));
     }
 
     @Test
@@ -120,19 +123,25 @@ final class ChunkedBodyTest {
                     throw new GatewayException(ErrorCode.BODY_TOO_LARGE);
                 }))
                 .isInstanceOfSatisfying(
-                        GatewayException.class, error -> assertThat(error.code()).isEqualTo(ErrorCode.BODY_TOO_LARGE));
+                        GatewayException.class,
+                        error -> assertThat(error.code()).isEqualTo(ErrorCode.BODY_TOO_LARGE));
     }
 
     @Property(tries = 500)
     void anySplitGivesTheSameBody(
             @ForAll @Size(max = 5) List<@IntRange(min = 1, max = 40) Integer> sizes,
-            @ForAll @IntRange(min = 1, max = 9) int step) throws GatewayException {
+            @ForAll @IntRange(min = 1, max = 9) int step)
+            throws GatewayException {
         StringBuilder encoded = new StringBuilder();
         StringBuilder expected = new StringBuilder();
         for (int size : sizes) {
             String data = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH\r\n".substring(0, size);
             expected.append(data);
-            encoded.append(Integer.toHexString(size)).append(";e=").append(size).append("\r\n").append(data);
+            encoded.append(Integer.toHexString(size))
+                    .append(";e=")
+                    .append(size)
+                    .append("\r\n")
+                    .append(data);
             encoded.append("\r\n");
         }
         byte[] body = encoded.append("0\r\nT: x\r\n\r\nNEXT").toString().getBytes(StandardCharsets.US_ASCII);

@@ -56,8 +56,9 @@ final class HeadDifferentialTest {
     @Property(tries = 2000, seed = "20261130", edgeCases = EdgeCasesMode.NONE, shrinking = ShrinkingMode.BOUNDED)
     void acceptsOnlyWhatNettyAcceptsAndFramesItTheSame(@ForAll("requests") String request) {
         boolean accepted = compare(request + NEXT);
-        Statistics.label("accepted").collect(accepted).coverage(checker -> checker.check(true)
-                .percentage(percent -> percent > 40));
+        Statistics.label("accepted")
+                .collect(accepted)
+                .coverage(checker -> checker.check(true).percentage(percent -> percent > 40));
     }
 
     @Property(tries = 5000, seed = "20261130", edgeCases = EdgeCasesMode.NONE, shrinking = ShrinkingMode.BOUNDED)
@@ -68,8 +69,9 @@ final class HeadDifferentialTest {
             mutated = mutation.apply(mutated);
         }
         boolean accepted = compare(mutated + NEXT);
-        Statistics.label("accepted").collect(accepted).coverage(checker -> checker.check(true)
-                .percentage(percent -> percent > 10));
+        Statistics.label("accepted")
+                .collect(accepted)
+                .coverage(checker -> checker.check(true).percentage(percent -> percent > 10));
     }
 
     @ParameterizedTest
@@ -164,7 +166,9 @@ final class HeadDifferentialTest {
         if (ours.bodyRefused()) {
             return true;
         }
-        assertThat(netty.lastTooEarly()).as("Netty still waits for the last byte").isFalse();
+        assertThat(netty.lastTooEarly())
+                .as("Netty still waits for the last byte")
+                .isFalse();
         assertThat(netty.last()).as("Netty has the whole request").isEqualTo(ours.complete());
         if (ours.complete()) {
             assertThat(netty.bodyAccepted()).as("Netty accepts the body").isTrue();
@@ -264,7 +268,10 @@ final class HeadDifferentialTest {
             return "incomplete";
         }
         StringBuilder text = new StringBuilder(head.toString());
-        text.append(head.rawTarget()).append(head.contentLength()).append(head.chunked()).append(head.keepAlive());
+        text.append(head.rawTarget())
+                .append(head.contentLength())
+                .append(head.chunked())
+                .append(head.keepAlive());
         head.forEach((name, value) -> text.append('|').append(name).append('=').append(value));
         return text.append("|left ").append(in.readableBytes()).toString();
     }
@@ -319,8 +326,7 @@ final class HeadDifferentialTest {
                 Tuple.of(1, "Host: a b\r\n"));
         return Combinators.combine(
                         Arbitraries.frequency(Tuple.of(12, ""), Tuple.of(1, "\r\n"), Tuple.of(1, "\r\n\r\n")),
-                        Combinators.combine(method, target, version)
-                                .as((m, t, v) -> m + ' ' + t + ' ' + v + "\r\n"),
+                        Combinators.combine(method, target, version).as((m, t, v) -> m + ' ' + t + ' ' + v + "\r\n"),
                         host,
                         field().list().ofMaxSize(5).map(fields -> String.join("", fields)),
                         framing(),
@@ -368,12 +374,57 @@ final class HeadDifferentialTest {
     /** A framing header or two, and the body behind it. */
     private static Arbitrary<String[]> framing() {
         Arbitrary<String> length = Arbitraries.of(
-                "5", "5", "5", "5", "5", "5", "5", "5", "5", "5", "005", "5 ", "\t5", "5, 5", "5,5", "5,", ",5", "5, 6", "+5", "-5", "0x5", "5 5", "",
-                "5\u000b", "\u000b5", "5e0", "5 55", "5;5", "9223372036854775807", "99999999999999999999", "\u0665", "0");
+                "5",
+                "5",
+                "5",
+                "5",
+                "5",
+                "5",
+                "5",
+                "5",
+                "5",
+                "5",
+                "005",
+                "5 ",
+                "\t5",
+                "5, 5",
+                "5,5",
+                "5,",
+                ",5",
+                "5, 6",
+                "+5",
+                "-5",
+                "0x5",
+                "5 5",
+                "",
+                "5\u000b",
+                "\u000b5",
+                "5e0",
+                "5 55",
+                "5;5",
+                "9223372036854775807",
+                "99999999999999999999",
+                "\u0665",
+                "0");
         Arbitrary<String> coding = Arbitraries.of(
-                "chunked", "chunked", "chunked", "chunked", "chunked", "Chunked", "chunked\t", "\tchunked",
-                "\u000bchunked", "xchunked", "chunked, identity", "gzip, chunked", "chunked, chunked", "chunked;q=1",
-                "\"chunked\"", "chunked,", "", "identity");
+                "chunked",
+                "chunked",
+                "chunked",
+                "chunked",
+                "chunked",
+                "Chunked",
+                "chunked\t",
+                "\tchunked",
+                "\u000bchunked",
+                "xchunked",
+                "chunked, identity",
+                "gzip, chunked",
+                "chunked, chunked",
+                "chunked;q=1",
+                "\"chunked\"",
+                "chunked,",
+                "",
+                "identity");
         Arbitrary<String> chunks = Arbitraries.of(
                 "5\r\nhello\r\n0\r\n\r\n",
                 "0\r\n\r\n",
@@ -403,8 +454,7 @@ final class HeadDifferentialTest {
                 .as((a, b) -> new String[] {"Content-Length: " + a + "\r\ncontent-length: " + b + "\r\n", "hello"});
         Arbitrary<String[]> chunked = Combinators.combine(coding, chunks)
                 .as((value, body) -> new String[] {"Transfer-Encoding: " + value + "\r\n", body});
-        Arbitrary<String[]> plainChunked =
-                chunks.map(body -> new String[] {"transfer-encoding:chunked\r\n", body});
+        Arbitrary<String[]> plainChunked = chunks.map(body -> new String[] {"transfer-encoding:chunked\r\n", body});
         Arbitrary<String[]> mixed = Arbitraries.of(
                         "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
                         "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
@@ -432,7 +482,8 @@ final class HeadDifferentialTest {
         Arbitrary<Mutation> one = Combinators.combine(
                         Arbitraries.of(Mutation.Kind.class),
                         Arbitraries.integers().between(0, 1_000_000),
-                        Arbitraries.of('\0', '\1', '\t', '\n', '\u000b', '\f', '\r', ' ', ',', ':', ';', '0', 'a', '\u007f',
+                        Arbitraries.of(
+                                '\0', '\1', '\t', '\n', '\u000b', '\f', '\r', ' ', ',', ':', ';', '0', 'a', '\u007f',
                                 '\u0080', '\u0085', '\u00a0', '\u00ff'))
                 .as(Mutation::new);
         return one.list();
@@ -452,7 +503,10 @@ final class HeadDifferentialTest {
     private static final class Collected {
 
         final ByteBuf body = Unpooled.buffer();
-        @Nullable HttpRequest request;
+
+        @Nullable
+        HttpRequest request;
+
         boolean headAccepted;
         boolean bodyAccepted = true;
         boolean last;
@@ -505,15 +559,16 @@ final class HeadDifferentialTest {
                     lineEnd < 0
                             ? text
                             : text.substring(0, lineEnd)
-                                    + List.of("\n", "\r", "\n\r", "\r\r\n", "\r\n\r\n", "").get(where % 6)
+                                    + List.of("\n", "\r", "\n\r", "\r\r\n", "\r\n\r\n", "")
+                                            .get(where % 6)
                                     + text.substring(lineEnd + 2);
-                case FOLD ->
-                    lineEnd < 0 ? text : text.substring(0, lineEnd) + "\r\n " + text.substring(lineEnd + 2);
+                case FOLD -> lineEnd < 0 ? text : text.substring(0, lineEnd) + "\r\n " + text.substring(lineEnd + 2);
                 case REPEAT_LINE -> {
                     int start = text.lastIndexOf("\r\n", at);
                     yield lineEnd < 0 || start < 0 || start + 2 > lineEnd
                             ? text
-                            : text.substring(0, lineEnd + 2) + text.substring(start + 2, lineEnd + 2)
+                            : text.substring(0, lineEnd + 2)
+                                    + text.substring(start + 2, lineEnd + 2)
                                     + text.substring(lineEnd + 2);
                 }
             };

@@ -74,8 +74,9 @@ final class HeadParserTest {
     @Test
     void readsOneHeadAfterTheOther() throws GatewayException {
         HeadParser parser = new HeadParser(8192, 100);
-        ByteBuf in = buffer("POST /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: fancy\r\nContent-Length: 3\r\n\r\n"
-                + "\r\nGET /b HTTP/1.1\r\nHost: y\r\n\r\n");
+        ByteBuf in =
+                buffer("POST /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: fancy\r\nContent-Length: 3\r\n\r\n"
+                        + "\r\nGET /b HTTP/1.1\r\nHost: y\r\n\r\n");
 
         RequestHead first = parser.parse(in);
         RequestHead second = parser.parse(in);
@@ -239,7 +240,8 @@ final class HeadParserTest {
     @ParameterizedTest
     @ValueSource(strings = {"h", "h:80", "10.0.0.1:8080", "[::1]:80", "a-b_c.example"})
     void takesHosts(String host) throws GatewayException {
-        assertThat(parse(LINE + "Host: " + host + "\r\n\r\n").header(Known.HOST)).isEqualTo(host);
+        assertThat(parse(LINE + "Host: " + host + "\r\n\r\n").header(Known.HOST))
+                .isEqualTo(host);
     }
 
     @Test
@@ -256,18 +258,24 @@ final class HeadParserTest {
     @Test
     void readsConnectionAsAListInAnyCase() throws GatewayException {
         assertThat(parse(START + "Connection: TE , CLOSE\r\n\r\n").keepAlive()).isFalse();
-        assertThat(parse(START + "Connection: keep-alive\r\nConnection: ,close\r\n\r\n").keepAlive())
+        assertThat(parse(START + "Connection: keep-alive\r\nConnection: ,close\r\n\r\n")
+                        .keepAlive())
                 .isFalse();
-        assertThat(parse(START + "Connection: closed, keep-alive\r\n\r\n").keepAlive()).isTrue();
+        assertThat(parse(START + "Connection: closed, keep-alive\r\n\r\n").keepAlive())
+                .isTrue();
         assertThat(parse(START + "Connection:\r\n\r\n").keepAlive()).isTrue();
     }
 
     @Test
     void readsExpectations() throws GatewayException {
-        assertThat(parse(START + "Expect: 100-Continue\r\n\r\n").expectContinue()).isTrue();
+        assertThat(parse(START + "Expect: 100-Continue\r\n\r\n").expectContinue())
+                .isTrue();
 
-        for (String unknown : List.of("Expect: fancy\r\n", "Expect: 100-continue, fancy\r\n",
-                "Expect: fancy\r\nExpect: 100-continue\r\n", "Expect: 100-continue\r\nExpect: fancy\r\n")) {
+        for (String unknown : List.of(
+                "Expect: fancy\r\n",
+                "Expect: 100-continue, fancy\r\n",
+                "Expect: fancy\r\nExpect: 100-continue\r\n",
+                "Expect: 100-continue\r\nExpect: fancy\r\n")) {
             RequestHead head = parse(START + unknown + "\r\n");
             assertThat(head.unknownExpectation()).as(unknown).isTrue();
             assertThat(head.expectContinue()).as(unknown).isFalse();
@@ -276,7 +284,24 @@ final class HeadParserTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"+6", "-6", "0x6", "", "6 6", "6;", "6,", ",6", "6,,6", "1234567890123456789", "6e1", "6.0", "6 66", "6;6", "6x6", "\u0666"})
+            strings = {
+                "+6",
+                "-6",
+                "0x6",
+                "",
+                "6 6",
+                "6;",
+                "6,",
+                ",6",
+                "6,,6",
+                "1234567890123456789",
+                "6e1",
+                "6.0",
+                "6 66",
+                "6;6",
+                "6x6",
+                "\u0666"
+            })
     void refusesLengthsThatAreNotNumbers(String length) {
         refused(ErrorCode.BAD_REQUEST, START + "Content-Length: " + length + "\r\n\r\n");
     }
@@ -406,8 +431,11 @@ final class HeadParserTest {
 
     @Test
     void messagesHoldNothingOfWhatTheClientSent() {
-        for (String head : List.of(START + "secret\u0001: secret\r\n\r\n", "GET /secret//secret HTTP/1.1\r\nHost: x\r\n\r\n",
-                START + "Content-Length: secret\r\n\r\n", "secret\n")) {
+        for (String head : List.of(
+                START + "secret\u0001: secret\r\n\r\n",
+                "GET /secret//secret HTTP/1.1\r\nHost: x\r\n\r\n",
+                START + "Content-Length: secret\r\n\r\n",
+                "secret\n")) {
             assertThatThrownBy(() -> parse(head))
                     .isInstanceOf(GatewayException.class)
                     .message()
@@ -429,7 +457,9 @@ final class HeadParserTest {
 
     private static void refused(HeadParser parser, ErrorCode code, String head) {
         assertThatThrownBy(() -> parser.parse(buffer(head)))
-                .isInstanceOfSatisfying(GatewayException.class, error -> assertThat(error.code()).isEqualTo(code));
+                .isInstanceOfSatisfying(
+                        GatewayException.class,
+                        error -> assertThat(error.code()).isEqualTo(code));
     }
 
     private static ByteBuf buffer(String text) {

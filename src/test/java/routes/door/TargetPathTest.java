@@ -68,7 +68,8 @@ final class TargetPathTest {
     void refusesWhatServersReadDifferently(String raw) {
         assertThatThrownBy(() -> normalise(raw))
                 .isInstanceOfSatisfying(
-                        GatewayException.class, error -> assertThat(error.code()).isEqualTo(ErrorCode.BAD_REQUEST));
+                        GatewayException.class,
+                        error -> assertThat(error.code()).isEqualTo(ErrorCode.BAD_REQUEST));
     }
 
     @Test
@@ -100,7 +101,8 @@ final class TargetPathTest {
 
     @Provide
     Arbitrary<String> paths() {
-        return Arbitraries.of("/", "a", ".", "%2e", "%2E", "%2f", "%2F", "%41", "%25", "2", "e", "E", "f", "%", ";", "5")
+        return Arbitraries.of(
+                        "/", "a", ".", "%2e", "%2E", "%2f", "%2F", "%41", "%25", "2", "e", "E", "f", "%", ";", "5")
                 .list()
                 .ofMaxSize(8)
                 .map(parts -> "/" + String.join("", parts));

@@ -108,7 +108,8 @@ class AffinityJourneyTest {
                             RawClient next = RawClient.connect(gateway.port())) {
                         client.exchange(about("hi", "exit-" + i + "-" + round));
                         replica.answering(Scripts.normal());
-                        assertThat(next.exchange(about("hi", "next-" + i + "-" + round)).status())
+                        assertThat(next.exchange(about("hi", "next-" + i + "-" + round))
+                                        .status())
                                 .as("after exit %d", i)
                                 .isEqualTo(200);
                     }
@@ -124,15 +125,16 @@ class AffinityJourneyTest {
                 FakeReplica two = FakeReplica.start();
                 FakeReplica three = FakeReplica.start();
                 FakeReplica four = FakeReplica.start()) {
-            Map<Integer, String> before =
-                    mapping(TestGateway.serving(one.url(), two.url(), three.url(), four.url()));
+            Map<Integer, String> before = mapping(TestGateway.serving(one.url(), two.url(), three.url(), four.url()));
             Map<Integer, String> restarted =
                     mapping(TestGateway.serving(three.url(), one.url(), four.url(), two.url()));
             Map<Integer, String> without = mapping(TestGateway.serving(one.url(), two.url(), four.url()));
 
             assertThat(restarted).isEqualTo(before);
             for (FakeReplica replica : List.of(one, two, three, four)) {
-                assertThat(before.values().stream().filter(replica.url()::equals).count())
+                assertThat(before.values().stream()
+                                .filter(replica.url()::equals)
+                                .count())
                         .isBetween(PREFIXES / 8L, PREFIXES / 2L);
             }
             for (int i = 0; i < PREFIXES; i++) {
@@ -150,7 +152,8 @@ class AffinityJourneyTest {
         try (gateway;
                 RawClient client = RawClient.connect(gateway.port())) {
             for (int i = 0; i < 2 * PREFIXES; i++) {
-                assertThat(client.exchange(about("prefix number " + i % PREFIXES, "map-" + i)).status())
+                assertThat(client.exchange(about("prefix number " + i % PREFIXES, "map-" + i))
+                                .status())
                         .isEqualTo(200);
             }
             Map<Integer, String> homes = new TreeMap<>();
@@ -180,7 +183,9 @@ class AffinityJourneyTest {
                             .map(line -> line.getValue().path("replica").asText())
                             .distinct())
                     .hasSize(1);
-            assertThat(lines.values().stream().map(line -> line.path("replica").asText()).distinct())
+            assertThat(lines.values().stream()
+                            .map(line -> line.path("replica").asText())
+                            .distinct())
                     .hasSize(2);
         }
     }

@@ -58,7 +58,8 @@ class AnswerJourneyTest {
         replica.answering(Scripts.normal());
         other.answering(Scripts.normal());
         try (RawClient client = RawClient.connect(gateway.port())) {
-            assertThat(client.exchange(Requests.chat("m1", true).key(TestGateway.KEY)).status())
+            assertThat(client.exchange(Requests.chat("m1", true).key(TestGateway.KEY))
+                            .status())
                     .isEqualTo(200);
         }
         gateway.awaitIdle();
@@ -108,7 +109,8 @@ class AnswerJourneyTest {
                             "HTTP/" + version + " 200 OK\r\nContent-Type: application/json\r\n\r\n" + Payloads.JSON));
             assertThat(answer.header("transfer-encoding")).contains("chunked");
             assertServed(answer, "unframed-" + version);
-            assertThat(replica.request(number).closed().get(5, TimeUnit.SECONDS)).isEqualTo(Ended.OURS);
+            assertThat(replica.request(number).closed().get(5, TimeUnit.SECONDS))
+                    .isEqualTo(Ended.OURS);
         }
     }
 
@@ -244,8 +246,15 @@ class AnswerJourneyTest {
                         "X-Request-Id: from-the-replica",
                         "openai-processing-ms: 12"));
         for (String name : List.of(
-                "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "te", "trailer", "upgrade",
-                "x-hop", "x-other")) {
+                "connection",
+                "keep-alive",
+                "proxy-connection",
+                "proxy-authenticate",
+                "te",
+                "trailer",
+                "upgrade",
+                "x-hop",
+                "x-other")) {
             assertThat(answer.header(name)).as(name).isEmpty();
         }
         assertThat(answer.allHeaders("x-kept")).containsExactly("3", "4");

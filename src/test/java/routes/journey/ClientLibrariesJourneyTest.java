@@ -88,10 +88,13 @@ class ClientLibrariesJourneyTest {
 
         List<ChatCompletionChunk> chunks = stream(chat("gpt-4o-mini").build());
         assertThat(textOf(chunks)).isEqualTo(text);
-        assertThat(chunks).as("a client that did not ask for usage").allMatch(chunk -> chunk.choices().size() == 1);
+        assertThat(chunks)
+                .as("a client that did not ask for usage")
+                .allMatch(chunk -> chunk.choices().size() == 1);
 
         List<ChatCompletionChunk> withUsage = stream(chat("demo")
-                .streamOptions(ChatCompletionStreamOptions.builder().includeUsage(true).build())
+                .streamOptions(
+                        ChatCompletionStreamOptions.builder().includeUsage(true).build())
                 .build());
         assertThat(textOf(withUsage)).isEqualTo(text);
         assertThat(withUsage.get(withUsage.size() - 1).usage().orElseThrow().completionTokens())
@@ -115,14 +118,16 @@ class ClientLibrariesJourneyTest {
         ChatCompletion whole = openAi.chat().completions().create(asked);
         assertThat(whole.choices().get(0).message().toolCalls().orElseThrow())
                 .singleElement()
-                .satisfies(call -> assertThat(call.asFunction().function().name()).isEqualTo("weather"));
+                .satisfies(
+                        call -> assertThat(call.asFunction().function().name()).isEqualTo("weather"));
         assertThat(stream(asked).stream()
                         .flatMap(chunk -> chunk.choices().stream())
                         .flatMap(choice -> choice.delta().toolCalls().stream().flatMap(List::stream))
                         .flatMap(call -> call.function().stream())
                         .flatMap(function -> function.name().stream()))
                 .containsExactly("weather");
-        assertThat(usage.lines()).extracting(line -> line.path("finish_reason").asText())
+        assertThat(usage.lines())
+                .extracting(line -> line.path("finish_reason").asText())
                 .containsExactly("tool_calls", "tool_calls");
     }
 
@@ -133,8 +138,9 @@ class ClientLibrariesJourneyTest {
                         .model("text-embedding-3-small")
                         .inputOfArrayOfStrings(List.of("one", "two"))
                         .build());
-        assertThat(embeddings.data()).hasSize(2).allSatisfy(item -> assertThat(item.embedding())
-                .hasSize(64));
+        assertThat(embeddings.data())
+                .hasSize(2)
+                .allSatisfy(item -> assertThat(item.embedding()).hasSize(64));
         assertThat(usage.lines()).singleElement().satisfies(line -> {
             assertThat(line.path("api").asText()).isEqualTo("embeddings");
             assertThat(line.path("prompt_tokens").asInt()).isEqualTo(2);
@@ -148,7 +154,8 @@ class ClientLibrariesJourneyTest {
                 .containsExactly("demo", "gpt-4o-mini", "text-embedding-3-small");
         assertThat(openAi.models().retrieve("demo").id()).isEqualTo("demo");
         assertThatExceptionOfType(NotFoundException.class)
-                .isThrownBy(() -> openAi.chat().completions().create(chat("none").build()))
+                .isThrownBy(
+                        () -> openAi.chat().completions().create(chat("none").build()))
                 .satisfies(error -> assertThat(error.code()).contains("model_not_found"))
                 .withMessageContaining("does not exist");
         OpenAIClient stranger = OpenAIOkHttpClient.builder()
@@ -175,7 +182,8 @@ class ClientLibrariesJourneyTest {
         assertThat(whole.aiMessage().text()).isNotBlank();
         assertThat(whole.tokenUsage().outputTokenCount()).isEqualTo(TOKENS);
 
-        ChatResponse streamed = streamed(ChatRequest.builder().messages(UserMessage.from("hi")).build());
+        ChatResponse streamed =
+                streamed(ChatRequest.builder().messages(UserMessage.from("hi")).build());
         assertThat(streamed.aiMessage().text()).isEqualTo(whole.aiMessage().text());
         assertThat(streamed.tokenUsage().outputTokenCount()).isEqualTo(TOKENS);
         assertThat(usage.lines()).hasSize(2).allSatisfy(ClientLibrariesJourneyTest::assertCounted);
@@ -187,7 +195,9 @@ class ClientLibrariesJourneyTest {
                 .messages(UserMessage.from("How is the weather?"))
                 .toolSpecifications(ToolSpecification.builder()
                         .name("weather")
-                        .parameters(JsonObjectSchema.builder().addStringProperty("place").build())
+                        .parameters(JsonObjectSchema.builder()
+                                .addStringProperty("place")
+                                .build())
                         .build())
                 .build());
         assertThat(answer.aiMessage().toolExecutionRequests())
@@ -204,8 +214,9 @@ class ClientLibrariesJourneyTest {
                 .modelName("text-embedding-3-small")
                 .build()
                 .embedAll(List.of(TextSegment.from("one"), TextSegment.from("two")));
-        assertThat(embeddings.content()).hasSize(2).allSatisfy(item -> assertThat(item.dimension())
-                .isEqualTo(64));
+        assertThat(embeddings.content())
+                .hasSize(2)
+                .allSatisfy(item -> assertThat(item.dimension()).isEqualTo(64));
         assertThat(usage.ends()).containsExactly("success 200");
     }
 

@@ -45,8 +45,7 @@ class DeadlineJourneyTest {
                 .property("gateway.idle-timeout", "500ms")
                 .property("gateway.write-stall-timeout", "600ms")
                 .model("m1", replica.url())
-                .route(
-                        """
+                .route("""
                         - route:
                             id: hello
                             from:
@@ -265,7 +264,7 @@ class DeadlineJourneyTest {
         Path large = Files.writeString(folder.resolve("large.json"), " ".repeat(LARGE));
         try (TestGateway own = TestGateway.builder()
                         .property("gateway.write-stall-timeout", "300ms")
-                        .steps("        - setBody: { simple: \"resource:file:" + large + "\" }")
+                        .steps("        - setBody: { constant: \"resource:file:" + large + "\" }")
                         .start();
                 RawClient client = RawClient.connect(own.port(), 4096)) {
             client.send(good().version(version).header("Connection", "close"));
@@ -281,8 +280,8 @@ class DeadlineJourneyTest {
     private static Script endless() {
         return call -> {
             call.sseHead();
-            String chunk = Payloads.chunk(Payloads.event("{\"choices\":[{\"index\":0,\"delta\":{\"content\":\""
-                    + "x".repeat(8_000) + "\"}}]}"));
+            String chunk = Payloads.chunk(Payloads.event(
+                    "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" + "x".repeat(8_000) + "\"}}]}"));
             while (!call.ended()) {
                 call.write(chunk);
             }

@@ -88,7 +88,10 @@ class DoorJourneyTest {
     @Test
     void aStrangersBodyIsNotAskedFor() throws Exception {
         try (RawClient client = connect()) {
-            client.send(large(5_000).key("sk-wrong").header("Expect", "100-continue").head());
+            client.send(large(5_000)
+                    .key("sk-wrong")
+                    .header("Expect", "100-continue")
+                    .head());
             RawResponse answer = client.response();
 
             assertThat(answer.status()).isEqualTo(401);
@@ -238,13 +241,11 @@ class DoorJourneyTest {
     void anUpgradeIsIgnoredAndHopByHopHeadersStayHere() throws Exception {
         int seen = replica.requests().size();
         try (RawClient client = connect()) {
-            RawResponse upgrade = client.exchange(good()
-                    .header("Connection", "Upgrade, HTTP2-Settings")
+            RawResponse upgrade = client.exchange(good().header("Connection", "Upgrade, HTTP2-Settings")
                     .header("Upgrade", "h2c")
                     .header("HTTP2-Settings", "AAMAAABkAAQAAP__")
                     .chunked(20));
-            RawResponse last = client.exchange(good()
-                    .header("Connection", "close")
+            RawResponse last = client.exchange(good().header("Connection", "close")
                     .header("Keep-Alive", "timeout=1")
                     .header("TE", "trailers")
                     .header("Proxy-Connection", "keep-alive")
@@ -260,7 +261,9 @@ class DoorJourneyTest {
             assertThat(client.exchange(good()).status()).isEqualTo(200);
         }
         List<RecordedRequest> upstream = replica.awaitRequests(seen + 3).subList(seen, seen + 3);
-        assertThat(upstream).extracting(RecordedRequest::connection).containsOnly(upstream.get(0).connection());
+        assertThat(upstream)
+                .extracting(RecordedRequest::connection)
+                .containsOnly(upstream.get(0).connection());
         for (RecordedRequest request : upstream) {
             assertThat(request.bodyText()).isEqualTo(Requests.chatJson("m1", "hi", false));
             for (String name : List.of(
@@ -282,10 +285,15 @@ class DoorJourneyTest {
     @ValueSource(strings = {"mine", "A.b_c-9"})
     void anAcceptableRequestIdComesBackAndIsAccounted(String id) throws Exception {
         try (RawClient client = connect()) {
-            assertThat(client.exchange(good().header("X-Request-Id", id)).header("x-request-id")).contains(id);
-            assertThat(client.exchange(good().body("[]").header("X-Request-Id", id)).header("x-request-id")).contains(id);
+            assertThat(client.exchange(good().header("X-Request-Id", id)).header("x-request-id"))
+                    .contains(id);
+            assertThat(client.exchange(good().body("[]").header("X-Request-Id", id))
+                            .header("x-request-id"))
+                    .contains(id);
         }
-        assertThat(usage.lines()).extracting(line -> line.path("request_id").asText()).containsExactly(id, id);
+        assertThat(usage.lines())
+                .extracting(line -> line.path("request_id").asText())
+                .containsExactly(id, id);
     }
 
     @ParameterizedTest
@@ -306,11 +314,15 @@ class DoorJourneyTest {
             RawResponse answer = client.exchange(good().header("X-Request-Id", id));
 
             assertThat(answer.status()).isEqualTo(200);
-            assertThat(answer.allHeaders("x-request-id")).singleElement().asString().matches("[A-Za-z0-9._-]{1,128}");
+            assertThat(answer.allHeaders("x-request-id"))
+                    .singleElement()
+                    .asString()
+                    .matches("[A-Za-z0-9._-]{1,128}");
             assertThat(answer.header("x-evil")).isEmpty();
             List<JsonNode> lines = usage.lines();
             assertThat(lines).hasSize(before + 1);
-            assertThat(lines.get(before).path("request_id").asText()).isEqualTo(answer.header("x-request-id").orElseThrow());
+            assertThat(lines.get(before).path("request_id").asText())
+                    .isEqualTo(answer.header("x-request-id").orElseThrow());
         }
     }
 
@@ -329,9 +341,9 @@ class DoorJourneyTest {
     @Test
     void hostileTextMakesOneLineOfJsonEach() throws Exception {
         try (RawClient client = connect()) {
-            client.exchange(good().body(
-                    "{\"model\":\"m1\",\"user\":\"u\\nlevel=ERROR forged\\u0000\\u2028\",\"messages\":[]}")
-                    .header("User-Agent", "\u00e9 x"));
+            client.exchange(
+                    good().body("{\"model\":\"m1\",\"user\":\"u\\nlevel=ERROR forged\\u0000\\u2028\",\"messages\":[]}")
+                            .header("User-Agent", "\u00e9 x"));
             RawResponse unknown = client.exchange(good().body("{\"model\":\"m1\\r\\nfake<b>\\\"\",\"messages\":[]}"));
 
             assertThat(unknown.status()).isEqualTo(404);
@@ -369,11 +381,15 @@ class DoorJourneyTest {
     void aModelWithASlashIsAskedForByItsWholeName(String model) throws Exception {
         int seen = replica.requests().size();
         try (RawClient client = connect()) {
-            assertThat(client.exchange(Requests.chat(model, false).key(TestGateway.KEY)).status()).isEqualTo(200);
+            assertThat(client.exchange(Requests.chat(model, false).key(TestGateway.KEY))
+                            .status())
+                    .isEqualTo(200);
         }
         assertThat(replica.request(seen).json().path("model").asText()).isEqualTo(model);
-        assertThat(usage.lines()).singleElement().satisfies(line -> assertThat(line.path("model_served").asText())
-                .isEqualTo(model));
+        assertThat(usage.lines())
+                .singleElement()
+                .satisfies(
+                        line -> assertThat(line.path("model_served").asText()).isEqualTo(model));
     }
 
     @Test
@@ -446,7 +462,8 @@ class DoorJourneyTest {
             RawResponse next = client.response();
 
             assertThat(head.status()).isEqualTo(status);
-            assertThat(Integer.parseInt(head.header("content-length").orElseThrow())).isPositive();
+            assertThat(Integer.parseInt(head.header("content-length").orElseThrow()))
+                    .isPositive();
             assertThat(next.status()).isEqualTo(200);
             assertThat(next.text()).isEqualTo(Payloads.JSON);
         }
@@ -464,7 +481,8 @@ class DoorJourneyTest {
     // ---- media types and sizes of heads
 
     @ParameterizedTest
-    @ValueSource(strings = {"application/x-www-form-urlencoded", "text/plain", "multipart/form-data; boundary=x", "json"})
+    @ValueSource(
+            strings = {"application/x-www-form-urlencoded", "text/plain", "multipart/form-data; boundary=x", "json"})
     void aBodyThatIsNotJsonIsRefused(String type) throws Exception {
         try (RawClient client = connect()) {
             RawResponse answer = client.exchange(Requests.request("POST", "/v1/chat/completions")
@@ -486,7 +504,8 @@ class DoorJourneyTest {
                 .key(TestGateway.KEY)
                 .body(Requests.chatJson("m1", "hi", false));
         try (RawClient client = connect()) {
-            assertThat(client.exchange(type.isEmpty() ? request : request.header("Content-Type", type)).status())
+            assertThat(client.exchange(type.isEmpty() ? request : request.header("Content-Type", type))
+                            .status())
                     .isEqualTo(200);
         }
         assertThat(usage.ends()).containsExactly("success 200");
@@ -535,7 +554,9 @@ class DoorJourneyTest {
                 assertThat(client.exchange(request).status()).isEqualTo(200);
             }
         }
-        assertThat(usage.lines()).extracting(line -> line.path("key_id").asText()).containsExactly("key-one", "key-one", "key-one");
+        assertThat(usage.lines())
+                .extracting(line -> line.path("key_id").asText())
+                .containsExactly("key-one", "key-one", "key-one");
     }
 
     @Test
@@ -544,13 +565,15 @@ class DoorJourneyTest {
             assertRefused(client.exchange(chat()), "missing_api_key");
             assertRefused(client.exchange(chat().key("sk-wrong")), "invalid_api_key");
             assertRefused(client.exchange(chat().header("x-api-key", "")), "invalid_api_key");
-            assertRefused(client.exchange(chat().header("Authorization", "Basic " + TestGateway.KEY)), "invalid_api_key");
+            assertRefused(
+                    client.exchange(chat().header("Authorization", "Basic " + TestGateway.KEY)), "invalid_api_key");
             assertRefused(client.exchange(chat().header("Authorization", "Bearer")), "invalid_api_key");
             assertRefused(
                     client.exchange(chat().key(TestGateway.KEY).header("x-api-key", TestGateway.OTHER_KEY)),
                     "conflicting_api_keys");
             assertRefused(
-                    client.exchange(chat().key(TestGateway.KEY).header("x-api-key", "sk-wrong")), "conflicting_api_keys");
+                    client.exchange(chat().key(TestGateway.KEY).header("x-api-key", "sk-wrong")),
+                    "conflicting_api_keys");
             assertRefused(client.exchange(chat().key(TestGateway.KEY).key(TestGateway.KEY)), "conflicting_api_keys");
             assertThat(client.exchange(good()).status()).isEqualTo(200);
         }
@@ -602,7 +625,9 @@ class DoorJourneyTest {
                 return;
             }
             assertThat(soFar.end()).contains(RawResponse.End.TIMEOUT);
-            assertThat(System.nanoTime() - deadline).as("nanoseconds beyond the deadline").isNegative();
+            assertThat(System.nanoTime() - deadline)
+                    .as("nanoseconds beyond the deadline")
+                    .isNegative();
         }
     }
 

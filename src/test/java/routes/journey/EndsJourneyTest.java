@@ -82,7 +82,8 @@ class EndsJourneyTest {
         gateway.awaitIdle();
         replica.answering(Scripts.normal());
         try (RawClient client = RawClient.connect(gateway.port())) {
-            assertThat(client.exchange(Requests.chat("m1", false).key(TestGateway.KEY)).status())
+            assertThat(client.exchange(Requests.chat("m1", false).key(TestGateway.KEY))
+                            .status())
                     .isEqualTo(200);
         }
         gateway.awaitIdle();
@@ -170,8 +171,7 @@ class EndsJourneyTest {
             assertThat(answer.text()).isEqualTo(Payloads.JSON);
             assertCut(answer);
         }
-        UsageLines.assertEnd(
-                UsageLines.of(gateway, "plain-cut"), "upstream_aborted", 200, "upstream_incomplete");
+        UsageLines.assertEnd(UsageLines.of(gateway, "plain-cut"), "upstream_aborted", 200, "upstream_incomplete");
     }
 
     @Test
@@ -197,8 +197,7 @@ class EndsJourneyTest {
             assertThat(answer.text()).isEqualTo(Payloads.EVENT_A);
             assertThat(answer.end()).contains(RawResponse.End.CLEAN);
         }
-        UsageLines.assertEnd(
-                UsageLines.of(gateway, "early-end"), "upstream_aborted", 200, "upstream_incomplete");
+        UsageLines.assertEnd(UsageLines.of(gateway, "early-end"), "upstream_aborted", 200, "upstream_incomplete");
     }
 
     @Test
@@ -263,7 +262,8 @@ class EndsJourneyTest {
         int number = replica.requests().size();
         replica.answering(Scripts.normal());
         try (RawClient client = RawClient.connect(gateway.port())) {
-            assertThat(client.exchange(Requests.chat("m1", true).key(TestGateway.KEY)).status())
+            assertThat(client.exchange(Requests.chat("m1", true).key(TestGateway.KEY))
+                            .status())
                     .isEqualTo(200);
         }
         assertThat(replica.request(number).connection()).isNotEqualTo(seen.connection());

@@ -63,8 +63,7 @@ class FramingJourneyTest {
                 .model("m1", replica.url())
                 .model("cold", cold.url())
                 .modelWithAliases("long", longNames(), replica.url())
-                .route(
-                        """
+                .route("""
                         - route:
                             id: hello
                             from:
@@ -197,9 +196,13 @@ class FramingJourneyTest {
                 assertArrived(client, json, seen);
             }
             if (size <= 30 << 10) {
-                assertArrives(client, json, withTrailer(good().body(json).chunked(7).bytes()));
+                assertArrives(
+                        client, json, withTrailer(good().body(json).chunked(7).bytes()));
             } else {
-                assertArrives(client, json, withTrailer(good().body(json).chunked(size / 10).bytes()));
+                assertArrives(
+                        client,
+                        json,
+                        withTrailer(good().body(json).chunked(size / 10).bytes()));
             }
         }
         assertThat(usage.lines()).allSatisfy(line -> {
@@ -258,9 +261,13 @@ class FramingJourneyTest {
             assertThat(refused.header("retry-after")).contains("1");
             hold.countDown();
             assertThat(first.response().status()).isEqualTo(200);
-            assertThat(first.exchange(good().body(json).chunked(chunk)).status()).isEqualTo(200);
+            assertThat(first.exchange(good().body(json).chunked(chunk)).status())
+                    .isEqualTo(200);
             small.awaitIdle();
-            assertThat(small.lines()).hasSize(3).filteredOn(line -> line.contains("body_budget_exhausted")).hasSize(1);
+            assertThat(small.lines())
+                    .hasSize(3)
+                    .filteredOn(line -> line.contains("body_budget_exhausted"))
+                    .hasSize(1);
         }
     }
 
@@ -299,7 +306,8 @@ class FramingJourneyTest {
                     accounted++;
                 }
                 case 1 -> {
-                    wire.writeBytes(Requests.post("/nothing", "x".repeat(random.nextInt(5_000))).bytes());
+                    wire.writeBytes(Requests.post("/nothing", "x".repeat(random.nextInt(5_000)))
+                            .bytes());
                     expected.add("404 {\"error\"");
                 }
                 case 2 -> {
@@ -320,7 +328,8 @@ class FramingJourneyTest {
                 case 5 -> {
                     byte[] json = jsonOf(200 + random.nextInt(9_000));
                     bodies.add(json);
-                    wire.writeBytes(withTrailer(good().body(json).chunked(1 + random.nextInt(3_000)).bytes()));
+                    wire.writeBytes(withTrailer(
+                            good().body(json).chunked(1 + random.nextInt(3_000)).bytes()));
                     expected.add("200 {\"id\":\"c1\"");
                     accounted++;
                 }
@@ -349,7 +358,8 @@ class FramingJourneyTest {
         List<RecordedRequest> upstream = replica.requests();
         assertThat(upstream.subList(seen, upstream.size()))
                 .extracting(request -> request.bodyText().length())
-                .containsExactlyElementsOf(bodies.stream().map(body -> body.length).toList());
+                .containsExactlyElementsOf(
+                        bodies.stream().map(body -> body.length).toList());
         for (int i = 0; i < bodies.size(); i++) {
             assertThat(upstream.get(seen + i).body()).isEqualTo(bodies.get(i));
         }
@@ -360,7 +370,8 @@ class FramingJourneyTest {
     @Test
     void aBodyStaysAsItWasWhileTheNextRequestWaitsBehindIt() throws Exception {
         String json = Requests.chatJson("cold", "x".repeat(1_000), false);
-        byte[] first = Requests.post("/v1/chat/completions", json).key(TestGateway.KEY).bytes();
+        byte[] first =
+                Requests.post("/v1/chat/completions", json).key(TestGateway.KEY).bytes();
         byte[] second = Requests.post("/v1/chat/completions", Requests.chatJson("cold", "y".repeat(400), false))
                 .key(TestGateway.KEY)
                 .bytes();
@@ -382,7 +393,8 @@ class FramingJourneyTest {
         CountDownLatch hold = new CountDownLatch(1);
         replica.answering(Scripts.holding(hold));
         int requests = 1_500;
-        byte[] ahead = Requests.get("/nothing").header("X-Padding", "x".repeat(30_000)).bytes();
+        byte[] ahead =
+                Requests.get("/nothing").header("X-Padding", "x".repeat(30_000)).bytes();
         try (RawClient client = connect()) {
             client.send(good());
             Thread writer = new Thread(() -> {
@@ -398,7 +410,9 @@ class FramingJourneyTest {
             writer.join(700);
             boolean heldBack = writer.isAlive();
             hold.countDown();
-            assertThat(heldBack).as("45 MB don't fit in the buffers of two sockets").isTrue();
+            assertThat(heldBack)
+                    .as("45 MB don't fit in the buffers of two sockets")
+                    .isTrue();
             assertThat(client.response().text()).isEqualTo(Payloads.JSON);
             for (int i = 0; i < requests; i++) {
                 assertThat(client.response().status()).isEqualTo(404);
@@ -423,7 +437,9 @@ class FramingJourneyTest {
                 }
             });
             writer.start();
-            assertThat(answersUntilTheyStop()).as("answers made while nobody reads them").isLessThan(requests);
+            assertThat(answersUntilTheyStop())
+                    .as("answers made while nobody reads them")
+                    .isLessThan(requests);
             for (int i = 0; i < requests; i++) {
                 assertThat(client.response().status()).isEqualTo(200);
             }
@@ -452,8 +468,7 @@ class FramingJourneyTest {
     void anOldClientMayKeepItsConnection() throws Exception {
         try (RawClient client = connect()) {
             for (int i = 0; i < 2; i++) {
-                RawResponse answer =
-                        client.exchange(good().version("1.0").header("Connection", "keep-alive"));
+                RawResponse answer = client.exchange(good().version("1.0").header("Connection", "keep-alive"));
 
                 assertThat(answer.text()).isEqualTo(Payloads.JSON);
                 assertThat(answer.header("connection")).contains("keep-alive");
@@ -551,7 +566,9 @@ class FramingJourneyTest {
         assertThat(answer.status()).as(answer.toString()).isEqualTo(200);
         assertThat(answer.text()).isEqualTo(Payloads.JSON);
         RecordedRequest upstream = replica.request(seen);
-        assertThat(Arrays.equals(upstream.bodyRead().get(10, TimeUnit.SECONDS), json)).as("the same bytes").isTrue();
+        assertThat(Arrays.equals(upstream.bodyRead().get(10, TimeUnit.SECONDS), json))
+                .as("the same bytes")
+                .isTrue();
         assertThat(upstream.allHeaders("content-length")).containsExactly(String.valueOf(json.length));
         assertThat(upstream.header("transfer-encoding")).isEmpty();
         assertThat(upstream.header("trailer")).isEmpty();

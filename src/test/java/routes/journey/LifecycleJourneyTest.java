@@ -45,7 +45,8 @@ class LifecycleJourneyTest {
 
     @BeforeEach
     void startReplica() throws IOException {
-        replica = FakeReplica.start(Scripts.held(release, Payloads.STREAM.subList(0, 1), Payloads.STREAM.subList(1, 4)));
+        replica =
+                FakeReplica.start(Scripts.held(release, Payloads.STREAM.subList(0, 1), Payloads.STREAM.subList(1, 4)));
     }
 
     @AfterEach
@@ -64,7 +65,8 @@ class LifecycleJourneyTest {
             assertThat(gateway.manage("/observe/health").body()).contains("UP");
             assertThatThrownBy(() -> connect("127.0.0.2", management.getPort())).isInstanceOf(IOException.class);
             assertThat(client.exchange(Requests.get("/health")).status()).isEqualTo(200);
-            assertThat(client.exchange(Requests.get("/observe/metrics")).status()).isEqualTo(404);
+            assertThat(client.exchange(Requests.get("/observe/metrics")).status())
+                    .isEqualTo(404);
 
             RawResponse answer = openStream(client);
             String slots = "{replica=\"" + replica.url() + "\"}";
@@ -82,9 +84,12 @@ class LifecycleJourneyTest {
             assertThat(gateway.metric("dromedary_slots_used" + slots)).isZero();
             assertThat(gateway.metric("dromedary_body_bytes")).isZero();
             assertThat(gateway.metric("dromedary_usage_lines_written_total")).isEqualTo(2);
-            assertThat(gateway.metric("dromedary_requests_total{outcome=\"success\"}")).isEqualTo(1);
-            assertThat(gateway.metric("dromedary_requests_total{outcome=\"rejected\"}")).isEqualTo(1);
-            assertThat(gateway.metric("dromedary_request_errors_total{code=\"model_not_found\"}")).isEqualTo(1);
+            assertThat(gateway.metric("dromedary_requests_total{outcome=\"success\"}"))
+                    .isEqualTo(1);
+            assertThat(gateway.metric("dromedary_requests_total{outcome=\"rejected\"}"))
+                    .isEqualTo(1);
+            assertThat(gateway.metric("dromedary_request_errors_total{code=\"model_not_found\"}"))
+                    .isEqualTo(1);
             assertThat(gateway.metric("dromedary_replica_errors_total" + slots)).isZero();
             assertThat(gateway.manage("/observe/metrics").body()).doesNotContain("warm-up");
         }
@@ -152,9 +157,7 @@ class LifecycleJourneyTest {
     }
 
     private GatewayProcess start(String drainTimeout) throws IOException {
-        Files.writeString(
-                folder.resolve("routes.yaml"),
-                """
+        Files.writeString(folder.resolve("routes.yaml"), """
                 - route:
                     id: front-door
                     errorHandler: { noErrorHandler: {} }

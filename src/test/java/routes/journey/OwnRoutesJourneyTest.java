@@ -294,6 +294,7 @@ class OwnRoutesJourneyTest {
     private static void assertNoCapacity(RawResponse answer) throws IOException {
         assertThat(answer.status()).isEqualTo(503);
         assertThat(answer.header("retry-after")).isPresent();
-        assertThat(JSON.readTree(answer.text()).path("error").path("code").asText()).isEqualTo("no_capacity");
+        assertThat(JSON.readTree(answer.text()).path("error").path("code").asText())
+                .isEqualTo("no_capacity");
     }
 }

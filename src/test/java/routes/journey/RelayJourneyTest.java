@@ -74,7 +74,8 @@ class RelayJourneyTest {
     void anySplitGivesTheSameBytesAndTheSameUsage(String name, String lineEnd) throws Exception {
         List<String> events = new ArrayList<>();
         for (String event : Payloads.STREAM) {
-            events.add(event.replace("\"A\"", "\"caf\u00e9 \u5317 \ud83c\udf0d\"").replace("\n", lineEnd));
+            events.add(
+                    event.replace("\"A\"", "\"caf\u00e9 \u5317 \ud83c\udf0d\"").replace("\n", lineEnd));
         }
         byte[] wire = Payloads.stream(events).getBytes(StandardCharsets.UTF_8);
         String all = String.join("", events);
@@ -129,7 +130,8 @@ class RelayJourneyTest {
         replica.answering(call -> call.sseHead()
                 .chunk(Payloads.EVENT_A)
                 .chunk(Payloads.EVENT_STOP)
-                .write(Payloads.chunk(Payloads.EVENT_USAGE) + Payloads.chunk(Payloads.EVENT_DONE)
+                .write(Payloads.chunk(Payloads.EVENT_USAGE)
+                        + Payloads.chunk(Payloads.EVENT_DONE)
                         + Payloads.LAST_CHUNK));
         try (RawClient client = RawClient.connect(gateway.port())) {
             RawResponse answer = client.exchange(stream("one-read"));
@@ -174,8 +176,8 @@ class RelayJourneyTest {
     @ValueSource(strings = {"text/event-stream", "text/event-stream; charset=utf-8", "TEXT/EVENT-STREAM"})
     void headAndEventsReachTheClientBeforeTheNextIsWritten(String type) throws Exception {
         for (boolean asking : List.of(false, true)) {
-            List<CountDownLatch> read = List.of(
-                    new CountDownLatch(1), new CountDownLatch(1), new CountDownLatch(1), new CountDownLatch(1));
+            List<CountDownLatch> read =
+                    List.of(new CountDownLatch(1), new CountDownLatch(1), new CountDownLatch(1), new CountDownLatch(1));
             replica.answering(call -> {
                 call.write("HTTP/1.1 200 OK\r\nContent-Type: " + type
                         + "\r\nCache-Control: no-cache\r\nX-Accel-Buffering: no\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -328,7 +330,9 @@ class RelayJourneyTest {
             }
             assertThat(replica.request(first + 1).connection())
                     .isNotEqualTo(replica.request(first).connection());
-            assertThat(UsageLines.of(gateway, "behind-next-" + first).path("attempts").asInt())
+            assertThat(UsageLines.of(gateway, "behind-next-" + first)
+                            .path("attempts")
+                            .asInt())
                     .isEqualTo(1);
         }
     }

@@ -219,8 +219,20 @@ class RequestJourneyTest {
 
     @ParameterizedTest
     @CsvSource({
-        "0, 4000", "0, 4096", "0, 4097", "0, 9000", "4000, 0", "4090, 0", "4097, 0", "9000, 0", "4000, 4000",
-        "5000, 4096", "4096, 5000", "100000, 100000", "0, 300000", "300000, 0"
+        "0, 4000",
+        "0, 4096",
+        "0, 4097",
+        "0, 9000",
+        "4000, 0",
+        "4090, 0",
+        "4097, 0",
+        "9000, 0",
+        "4000, 4000",
+        "5000, 4096",
+        "4096, 5000",
+        "100000, 100000",
+        "0, 300000",
+        "300000, 0"
     })
     void anAliasIsReplacedAndUsageAskedForWhereverTheyStand(int before, int after) throws Exception {
         try (RawClient client = RawClient.connect(gateway.port())) {
@@ -231,9 +243,11 @@ class RequestJourneyTest {
                     assertArrives(client, body(name, last, first, true));
                     assertArrives(client, body(name, last, first, false));
                     for (String options : List.of("null", "{}", "{\"include_usage\":false}", "{\"x\":1}")) {
-                        String ahead = body(name, last, first, true).replaceFirst("\\{", "{\"stream_options\":" + options + ",");
+                        String ahead = body(name, last, first, true)
+                                .replaceFirst("\\{", "{\"stream_options\":" + options + ",");
                         assertArrives(client, ahead);
-                        String behind = body(name, last, first, true).replaceFirst("}$", ",\"stream_options\":" + options + "}");
+                        String behind = body(name, last, first, true)
+                                .replaceFirst("}$", ",\"stream_options\":" + options + "}");
                         assertArrives(client, behind);
                     }
                 }
@@ -249,7 +263,8 @@ class RequestJourneyTest {
 
     private static void assertArrives(RawClient client, String json) throws Exception {
         int number = replica.requests().size();
-        RawResponse answer = client.exchange(Requests.post("/v1/chat/completions", json).key(TestGateway.KEY));
+        RawResponse answer =
+                client.exchange(Requests.post("/v1/chat/completions", json).key(TestGateway.KEY));
         assertThat(answer.status()).isEqualTo(200);
         RecordedRequest received = replica.request(number);
         assertFramedByLength(received);
@@ -271,6 +286,7 @@ class RequestJourneyTest {
         int length = received.bodyRead().get().length;
         assertThat(received.allHeaders("content-length")).containsExactly(String.valueOf(length));
         assertThat(received.header("transfer-encoding")).isEmpty();
-        assertThat(new String(received.rawHead(), StandardCharsets.ISO_8859_1)).startsWith("POST /v1/chat/completions HTTP/1.1\r\n");
+        assertThat(new String(received.rawHead(), StandardCharsets.ISO_8859_1))
+                .startsWith("POST /v1/chat/completions HTTP/1.1\r\n");
     }
 }

@@ -137,7 +137,8 @@ class RetryJourneyTest {
         UsageLines.assertEnd(line, "success", 200, null);
         UsageLines.assertTokens(line, 5, 2, 7);
         assertThat(line.path("attempts").asInt()).isEqualTo(2);
-        assertThat(fresh.header("x-request-id")).contains(line.path("upstream_request_id").asText());
+        assertThat(fresh.header("x-request-id"))
+                .contains(line.path("upstream_request_id").asText());
     }
 
     @ParameterizedTest
@@ -177,7 +178,8 @@ class RetryJourneyTest {
         UsageLines.assertEnd(line, "upstream_error", 502, "upstream_reset");
         // each of two attempts may have met a stale connection before its fresh one
         assertThat(line.path("attempts").asInt()).isBetween(2, 4);
-        assertThat(one.requests().size() + two.requests().size() - seen).isEqualTo(line.path("attempts").asInt());
+        assertThat(one.requests().size() + two.requests().size() - seen)
+                .isEqualTo(line.path("attempts").asInt());
         assertThat(two.requests()).isNotEmpty();
     }
 
@@ -204,7 +206,8 @@ class RetryJourneyTest {
             }
             Map<String, JsonNode> lines = UsageLines.all(busy);
             assertThat(lines).hasSize(80);
-            assertThat(lines.values()).allMatch(line -> line.path("outcome").asText().equals("success"));
+            assertThat(lines.values())
+                    .allMatch(line -> line.path("outcome").asText().equals("success"));
             assertThat(closing.connections()).isGreaterThan(1);
         }
     }
@@ -261,7 +264,9 @@ class RetryJourneyTest {
     void whenNobodyCanBeReachedTheClientHearsOfIt() throws Exception {
         RawResponse answer = ask(large("none", "none"));
         assertThat(answer.status()).isEqualTo(502);
-        assertThat(answer.text()).contains("\"code\":\"upstream_connect_failed\"").doesNotContain("127.0.0.1");
+        assertThat(answer.text())
+                .contains("\"code\":\"upstream_connect_failed\"")
+                .doesNotContain("127.0.0.1");
         assertThat(answer.header("retry-after")).contains("1");
         assertThat(answer.end()).contains(RawResponse.End.CLEAN);
         JsonNode line = UsageLines.of(gateway, "none");
@@ -282,7 +287,8 @@ class RetryJourneyTest {
             for (int i = 0; i < 20; i++) {
                 RawResponse answer = client.exchange(small("m1", "prefix " + i, "once-" + i));
                 refused += answer.status() == 502 ? 1 : 0;
-                assertThat(UsageLines.of(once, "once-" + i).path("attempts").asInt()).isEqualTo(1);
+                assertThat(UsageLines.of(once, "once-" + i).path("attempts").asInt())
+                        .isEqualTo(1);
             }
             assertThat(refused).isPositive();
         }
@@ -322,8 +328,7 @@ class RetryJourneyTest {
             RawResponse answer = client.send(large("both", "begun")).begin();
             assertThat(answer.status()).isEqualTo(200);
             read.countDown();
-            assertThat(answer.finish().end().orElseThrow())
-                    .isIn(RawResponse.End.CUT_FIN, RawResponse.End.CUT_RST);
+            assertThat(answer.finish().end().orElseThrow()).isIn(RawResponse.End.CUT_FIN, RawResponse.End.CUT_RST);
         }
         assertThat(one.requests().size() + two.requests().size()).isEqualTo(seen + 1);
         JsonNode line = UsageLines.of(gateway, "begun");

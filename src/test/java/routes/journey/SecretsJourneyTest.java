@@ -88,14 +88,16 @@ class SecretsJourneyTest {
             answers.add(ask(request(model).header("x-api-key", TestGateway.KEY).key(TestGateway.KEY)));
             answers.add(ask(request(model).header("AUTHORIZATION", "bearer " + TestGateway.OTHER_KEY)));
         }
-        assertThat(answers).allMatch(answer -> answer.status() == 200 && answer.text().contains(ANSWER));
+        assertThat(answers)
+                .allMatch(answer -> answer.status() == 200 && answer.text().contains(ANSWER));
 
         List<RawResponse> failures = new ArrayList<>();
         failures.add(ask(request("open")));
         failures.add(ask(request("open").key(WRONG)));
         failures.add(ask(request("open").key(WRONG).header("x-api-key", TestGateway.KEY)));
         failures.add(ask(request("open").line("Authorization: Bearer " + TestGateway.KEY + "\u0001")));
-        failures.add(ask(Requests.post("/v1/chat/completions", "{\"x\":\"" + PROMPT).key(TestGateway.KEY)));
+        failures.add(
+                ask(Requests.post("/v1/chat/completions", "{\"x\":\"" + PROMPT).key(TestGateway.KEY)));
         failures.add(ask(request("nope").key(TestGateway.KEY)));
         failures.add(ask(request("gone").key(TestGateway.KEY)));
         failures.add(ask(Requests.chat("open", PROMPT.repeat(5000), false).key(TestGateway.KEY)));
@@ -112,7 +114,9 @@ class SecretsJourneyTest {
                 .containsExactly(401, 401, 401, 400, 400, 404, 502, 413, 504, 502);
         for (RawResponse failure : failures) {
             String all = new String(failure.rawHead(), StandardCharsets.ISO_8859_1) + failure.text();
-            assertThat(all).doesNotContain(CREDENTIALS).doesNotContain(UPSTREAM, PROMPT, ANSWER, "127.0.0.1", "xception");
+            assertThat(all)
+                    .doesNotContain(CREDENTIALS)
+                    .doesNotContain(UPSTREAM, PROMPT, ANSWER, "127.0.0.1", "xception");
         }
 
         for (FakeReplica replica : List.of(open, guarded)) {
@@ -125,8 +129,16 @@ class SecretsJourneyTest {
                 assertThat(seen.target()).isEqualTo("/v1/chat/completions");
                 assertThat(seen.headers().stream().map(header -> header.name().toLowerCase(java.util.Locale.ROOT)))
                         .isSubsetOf(
-                                "host", "authorization", "content-type", "accept-encoding", "accept", "traceparent",
-                                "x-wanted", "x-also-wanted", "x-request-id", "content-length");
+                                "host",
+                                "authorization",
+                                "content-type",
+                                "accept-encoding",
+                                "accept",
+                                "traceparent",
+                                "x-wanted",
+                                "x-also-wanted",
+                                "x-request-id",
+                                "content-length");
                 assertThat(seen.header("traceparent")).isPresent();
                 assertThat(seen.header("x-wanted")).contains("yes");
                 assertThat(seen.header("x-also-wanted")).contains("too");
@@ -141,7 +153,9 @@ class SecretsJourneyTest {
         secrets.addAll(List.of(UPSTREAM, PROMPT, ANSWER));
         for (String secret : secrets) {
             assertThat(gateway.lines()).noneMatch(line -> line.contains(secret));
-            assertThat(log.lines().stream().filter(line -> line.contains(secret)).limit(3))
+            assertThat(log.lines().stream()
+                            .filter(line -> line.contains(secret))
+                            .limit(3))
                     .as("log lines with %s", secret)
                     .isEmpty();
         }

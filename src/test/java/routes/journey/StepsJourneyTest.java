@@ -342,8 +342,7 @@ class StepsJourneyTest {
         client.exchange(request(true));
 
         assertThat(seen.get(10, TimeUnit.SECONDS))
-                .isEqualTo("success 200 tenant-one key-one m1 " + replica.url()
-                        + " 1 only_one true " + id + " 7");
+                .isEqualTo("success 200 tenant-one key-one m1 " + replica.url() + " 1 only_one true " + id + " 7");
     }
 
     @Test
@@ -377,8 +376,9 @@ class StepsJourneyTest {
             json.complete(exchange.getMessage().getBody(String.class));
             map.complete(exchange.getMessage().getBody(Map.class));
         });
-        RawResponse answer = client.exchange(
-                Requests.chat("m1", "planted-prompt", false).key(TestGateway.KEY).header("X-Request-Id", id));
+        RawResponse answer = client.exchange(Requests.chat("m1", "planted-prompt", false)
+                .key(TestGateway.KEY)
+                .header("X-Request-Id", id));
 
         assertThat(answer.status()).isEqualTo(200);
         JsonNode tree = JSON.readTree(json.get(10, TimeUnit.SECONDS));
@@ -398,7 +398,12 @@ class StepsJourneyTest {
             assertThat(client.exchange(request(true)).text()).isEqualTo(String.join("", Payloads.STREAM_WITHOUT_USAGE));
             assertThat(usage.ends()).containsExactly("success 200");
             awaitRoutesIdle(gateway);
-            assertThat(log.lines()).hasSize(1).first().asString().startsWith("WARN").contains("too late");
+            assertThat(log.lines())
+                    .hasSize(1)
+                    .first()
+                    .asString()
+                    .startsWith("WARN")
+                    .contains("too late");
         }
         assertTheConnectionGoesOn();
     }
@@ -445,7 +450,9 @@ class StepsJourneyTest {
 
     private void assertAnotherRequestIsServedMeanwhile() throws IOException {
         try (RawClient other = RawClient.connect(gateway.port())) {
-            assertThat(other.send(chat(id + "-other", false)).response(Duration.ofSeconds(10)).status())
+            assertThat(other.send(chat(id + "-other", false))
+                            .response(Duration.ofSeconds(10))
+                            .status())
                     .isEqualTo(200);
         }
     }

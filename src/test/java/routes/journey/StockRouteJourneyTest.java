@@ -28,8 +28,7 @@ import routes.fixture.Requests;
 class StockRouteJourneyTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(10);
-    private static final String ROUTES =
-            """
+    private static final String ROUTES = """
             - route:
                 id: hello
                 from:
@@ -118,9 +117,11 @@ class StockRouteJourneyTest {
                 assertThat(hello.text()).isEqualTo("Hello");
 
                 assertThat(client.exchange(good()).text()).isEqualTo(Payloads.JSON);
-                assertThat(client.exchange(Requests.chat("m1", true).key(TestGateway.KEY)).text())
+                assertThat(client.exchange(Requests.chat("m1", true).key(TestGateway.KEY))
+                                .text())
                         .isEqualTo(String.join("", Payloads.STREAM_WITHOUT_USAGE));
-                assertThat(client.exchange(Requests.post("/echo", "x" + i)).text()).isEqualTo("echo: x" + i);
+                assertThat(client.exchange(Requests.post("/echo", "x" + i)).text())
+                        .isEqualTo("echo: x" + i);
             }
         }
         assertThat(usage.ends()).hasSize(10).containsOnly("success 200");
@@ -251,7 +252,9 @@ class StockRouteJourneyTest {
     @Test
     void aBodyThatIsAskedForReachesAnOrdinaryRoute() throws Exception {
         try (RawClient client = connect()) {
-            client.send(Requests.post("/echo", "asked").header("Expect", "100-continue").head());
+            client.send(Requests.post("/echo", "asked")
+                    .header("Expect", "100-continue")
+                    .head());
             RawResponse interim = client.begin(Duration.ofMillis(20));
             while (interim.interim().isEmpty()) {
                 assertThat(interim.end()).contains(RawResponse.End.TIMEOUT);
@@ -280,7 +283,9 @@ class StockRouteJourneyTest {
     @Test
     void aChunkThatIsNoneEndsTheConnection() throws Exception {
         try (RawClient client = connect()) {
-            client.send(Requests.post("/echo", "").chunked(3).head()).send("3\r\nabc\r\nzz\r\n").send(good());
+            client.send(Requests.post("/echo", "").chunked(3).head())
+                    .send("3\r\nabc\r\nzz\r\n")
+                    .send(good());
             RawResponse answer = client.response();
 
             assertThat(answer.status()).isEqualTo(400);

@@ -135,14 +135,17 @@ class StressJourneyTest {
             assertThat(line).as("%s %s", id, what).isNull();
         }
         if (line == null || what.status == 0) {
-            assertThat(line == null && what.line == Line.ONE).as("no line for %s %s", id, what).isFalse();
+            assertThat(line == null && what.line == Line.ONE)
+                    .as("no line for %s %s", id, what)
+                    .isFalse();
             return;
         }
         String outcome = line.path("outcome").asText();
         assertThat(line.path("status").asInt()).as("%s %s %s", id, what, line).isEqualTo(what.status);
         switch (what.end) {
             case CLEAN -> {
-                String expected = what.status < 300 ? "success" : what.status == 504 ? "timeout" : "upstream_error,rejected";
+                String expected =
+                        what.status < 300 ? "success" : what.status == 504 ? "timeout" : "upstream_error,rejected";
                 assertThat(expected).as("%s %s %s", id, what, line).contains(outcome);
             }
             case CUT_FIN, CUT_RST ->
@@ -250,18 +253,25 @@ class StressJourneyTest {
                 default -> {
                     RawResponse answer = connection.send(wire).response(PATIENCE);
                     check(answer, fault, stream);
-                    boolean closes = answer.header("connection").filter("close"::equals).isPresent();
+                    boolean closes =
+                            answer.header("connection").filter("close"::equals).isPresent();
                     if (answer.end().orElseThrow() != RawResponse.End.CLEAN || closes) {
                         reconnect();
                     }
-                    return new Seen(Line.ONE, fault, stream, answer.status(), answer.end().orElseThrow());
+                    return new Seen(
+                            Line.ONE,
+                            fault,
+                            stream,
+                            answer.status(),
+                            answer.end().orElseThrow());
                 }
             }
         }
 
         private void check(RawResponse answer, Fault fault, boolean stream) {
             RawResponse.End end = answer.end().orElseThrow();
-            boolean good = end == RawResponse.End.CLEAN || end == RawResponse.End.CUT_FIN || end == RawResponse.End.CUT_RST;
+            boolean good =
+                    end == RawResponse.End.CLEAN || end == RawResponse.End.CUT_FIN || end == RawResponse.End.CUT_RST;
             if (end == RawResponse.End.CLEAN && answer.status() == 200) {
                 good = answer.text().equals(stream ? STREAM : Payloads.JSON);
             }
@@ -312,9 +322,8 @@ class StressJourneyTest {
         call.readBody();
         boolean stream = call.request().json().path("stream").asBoolean();
         String wire = stream ? Payloads.stream(Payloads.STREAM) : Payloads.answer(200, Payloads.JSON);
-        String inside = stream
-                ? Payloads.sseHead() + Payloads.chunk(Payloads.EVENT_A)
-                : Payloads.plainHead(200, 9999) + "{";
+        String inside =
+                stream ? Payloads.sseHead() + Payloads.chunk(Payloads.EVENT_A) : Payloads.plainHead(200, 9999) + "{";
         switch (fault) {
             case SLOW -> {
                 int half = wire.length() / 2;

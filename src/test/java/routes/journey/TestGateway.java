@@ -120,7 +120,8 @@ final class TestGateway implements AutoCloseable {
                 Path folder = Files.createTempDirectory("journey");
                 Files.writeString(folder.resolve("keys.yaml"), keys);
                 Files.writeString(folder.resolve("routes.yaml"), door.formatted(steps) + String.join("", routes));
-                properties.putIfAbsent("gateway.usage.file", folder.resolve("usage.jsonl").toString());
+                properties.putIfAbsent(
+                        "gateway.usage.file", folder.resolve("usage.jsonl").toString());
                 properties.put("gateway.keys-file", folder.resolve("keys.yaml").toString());
                 properties.put("gateway.routes", "file:" + folder.resolve("routes.yaml"));
                 return new TestGateway(folder, properties, beans);
@@ -139,8 +140,7 @@ final class TestGateway implements AutoCloseable {
                       - id: key-two
                         tenant: tenant-two
                         sha256: %s
-                    """
-                    .formatted(sha256(KEY), models, sha256(OTHER_KEY));
+                    """.formatted(sha256(KEY), models, sha256(OTHER_KEY));
         }
 
         private static String modelRoute(String name, String parameters, String... replicas) {
@@ -157,9 +157,7 @@ final class TestGateway implements AutoCloseable {
                             - loadBalance:
                                 customLoadBalancer: { ref: affinity }
                                 steps:
-                    """
-                    .formatted(name.replace('/', '-'), name, parameters.replace("\n  ", "\n      "))
-                    + targets;
+                    """.formatted(name.replace('/', '-'), name, parameters.replace("\n  ", "\n      ")) + targets;
         }
     }
 
@@ -237,7 +235,8 @@ final class TestGateway implements AutoCloseable {
     private static String sha256(String secret) {
         try {
             return java.util.HexFormat.of()
-                    .formatHex(java.security.MessageDigest.getInstance("SHA-256").digest(secret.getBytes()));
+                    .formatHex(
+                            java.security.MessageDigest.getInstance("SHA-256").digest(secret.getBytes()));
         } catch (java.security.NoSuchAlgorithmException e) {
             throw new IllegalStateException(e);
         }

@@ -27,8 +27,7 @@ import routes.fixture.Scripts;
 /** Tokens: asked for without the client's noticing, found wherever they stand, written once. */
 class UsageJourneyTest {
 
-    private static final ObjectMapper STRICT =
-            new ObjectMapper().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
+    private static final ObjectMapper STRICT = new ObjectMapper().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
     private static final String USAGE = "\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":2,\"total_tokens\":7}";
     private static FakeReplica replica;
     private static TestGateway gateway;
@@ -86,12 +85,13 @@ class UsageJourneyTest {
 
         RawResponse answer = ask(id, json);
 
-        assertThat(answer.text())
-                .isEqualTo(String.join("", asked ? Payloads.STREAM : Payloads.STREAM_WITHOUT_USAGE));
+        assertThat(answer.text()).isEqualTo(String.join("", asked ? Payloads.STREAM : Payloads.STREAM_WITHOUT_USAGE));
         assertThat(answer.end()).contains(RawResponse.End.CLEAN);
         JsonNode received = STRICT.readTree(replica.request(number).body());
-        assertThat(received.path("stream_options").path("include_usage").isBoolean()).isTrue();
-        assertThat(received.path("stream_options").path("include_usage").asBoolean()).isTrue();
+        assertThat(received.path("stream_options").path("include_usage").isBoolean())
+                .isTrue();
+        assertThat(received.path("stream_options").path("include_usage").asBoolean())
+                .isTrue();
         sent.path("stream_options").properties().stream()
                 .filter(member -> !member.getKey().equals("include_usage"))
                 .forEach(member -> assertThat(received.path("stream_options").path(member.getKey()))
@@ -127,8 +127,8 @@ class UsageJourneyTest {
                 "{\"id\":\"c\",\"object\":\"text_completion\",\"choices\":[{\"index\":0,\"text\":\"A\",\"finish_reason\":\"stop\"}],\"usage\":null}");
         String usage = Payloads.event("{\"id\":\"c\",\"object\":\"text_completion\",\"choices\":[]," + USAGE + "}");
         replica.answering(Scripts.events(List.of(chunk, usage, Payloads.EVENT_DONE)));
-        RawResponse completion = ask(
-                Requests.post("/v1/completions", "{\"model\":\"m1\",\"prompt\":\"x\",\"stream\":true}")
+        RawResponse completion =
+                ask(Requests.post("/v1/completions", "{\"model\":\"m1\",\"prompt\":\"x\",\"stream\":true}")
                         .header("X-Request-Id", "completion"));
         assertThat(completion.text()).isEqualTo(chunk + Payloads.EVENT_DONE);
         JsonNode line = UsageLines.of(gateway, "completion");
@@ -177,7 +177,8 @@ class UsageJourneyTest {
     void usageThatNobodySentIsUnknownAndNotZero() throws Exception {
         List<String> events = List.of(
                 Payloads.event("{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}],\"usage\":null}"),
-                Payloads.event("{\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}],\"usage\":null}"),
+                Payloads.event(
+                        "{\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}],\"usage\":null}"),
                 Payloads.EVENT_DONE);
         replica.answering(Scripts.events(events));
         RawResponse answer = ask("unknown", "{\"model\":\"m1\",\"stream\":true}");
@@ -225,9 +226,8 @@ class UsageJourneyTest {
         for (boolean streaming : List.of(false, true)) {
             int number = replica.requests().size();
             String id = "encoding-" + streaming;
-            RawResponse answer = ask(Requests.chat("m1", streaming)
-                    .header("X-Request-Id", id)
-                    .header("Accept-Encoding", "gzip, br"));
+            RawResponse answer = ask(
+                    Requests.chat("m1", streaming).header("X-Request-Id", id).header("Accept-Encoding", "gzip, br"));
             assertThat(answer.text())
                     .isEqualTo(streaming ? String.join("", Payloads.STREAM_WITHOUT_USAGE) : Payloads.JSON);
             assertThat(answer.header("content-encoding")).isEmpty();
@@ -254,8 +254,8 @@ class UsageJourneyTest {
     void theLineOfASuccessSaysAllThereIsToSay() throws Exception {
         String details = "\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":2,\"total_tokens\":7,"
                 + "\"prompt_tokens_details\":{\"cached_tokens\":3},\"completion_tokens_details\":{\"reasoning_tokens\":1}}";
-        replica.answering(
-                Scripts.events(Payloads.STREAM.stream().map(e -> e.replace(USAGE, details)).toList()));
+        replica.answering(Scripts.events(
+                Payloads.STREAM.stream().map(e -> e.replace(USAGE, details)).toList()));
         String json = "{\"model\":\"alias-of-m1\",\"stream\":true,\"max_tokens\":99,\"user\":\"u-1\",\"n\":1}";
         int number = replica.requests().size();
         RawResponse answer = ask("fields", json);
@@ -266,7 +266,8 @@ class UsageJourneyTest {
         UsageLines.assertEnd(line, "success", 200, null);
         assertThat(line.path("ts").asText()).matches("\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z");
         RecordedRequest upstream = replica.request(number);
-        assertThat(upstream.header("x-request-id")).contains(line.path("upstream_request_id").asText());
+        assertThat(upstream.header("x-request-id"))
+                .contains(line.path("upstream_request_id").asText());
         assertThat(line.path("tenant").asText()).isEqualTo("tenant-one");
         assertThat(line.path("key_id").asText()).isEqualTo("key-one");
         assertThat(line.path("api").asText()).isEqualTo("chat_completions");
@@ -315,7 +316,8 @@ class UsageJourneyTest {
         gateway.awaitIdle();
         int before = gateway.lines().size();
         try (RawClient client = RawClient.connect(gateway.port())) {
-            assertThat(client.exchange(Requests.chat("m1", false).key("sk-wrong")).status())
+            assertThat(client.exchange(Requests.chat("m1", false).key("sk-wrong"))
+                            .status())
                     .isEqualTo(401);
             assertThat(client.exchange(Requests.chat("m1", false)).status()).isEqualTo(401);
         }

@@ -35,7 +35,9 @@ final class UsageMark {
     List<String> ends() {
         return lines().stream()
                 .map(line -> line.path("outcome").asText()
-                        + (line.path("error_code").isNull() ? "" : " " + line.path("error_code").asText())
+                        + (line.path("error_code").isNull()
+                                ? ""
+                                : " " + line.path("error_code").asText())
                         + " " + line.path("status").asInt())
                 .toList();
     }

@@ -285,8 +285,9 @@ class TimerWheelTest {
                 await(entry.expired);
             }
             assertThat(armed).allSatisfy(Noted::assertInTime);
-            assertThat(entries).filteredOn(entry -> !armed.contains(entry)).allSatisfy(entry -> assertThat(entry.times)
-                    .isZero());
+            assertThat(entries)
+                    .filteredOn(entry -> !armed.contains(entry))
+                    .allSatisfy(entry -> assertThat(entry.times).isZero());
             assertThat(onLoop(TimerWheel::size)).isZero();
         }
     }
@@ -306,6 +307,8 @@ class TimerWheelTest {
     }
 
     private static void await(CountDownLatch latch) throws InterruptedException {
-        assertThat(latch.await(PATIENCE_SECONDS, TimeUnit.SECONDS)).as("expired in time").isTrue();
+        assertThat(latch.await(PATIENCE_SECONDS, TimeUnit.SECONDS))
+                .as("expired in time")
+                .isTrue();
     }
 }

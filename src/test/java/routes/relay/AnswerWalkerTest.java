@@ -128,7 +128,7 @@ class AnswerWalkerTest {
     void theLastFinishReasonThatIsNotNullWins() {
         assertThat(
                         walk("{\"choices\":[{\"finish_reason\":null},{\"finish_reason\":\"length\",\"x\":{\"finish_reason\":\"no\"}},"
-                            + "{\"finish_reason\":null}],\"finish_reason\":\"no\"}")
+                                        + "{\"finish_reason\":null}],\"finish_reason\":\"no\"}")
                                 .finishReason())
                 .isEqualTo("length");
     }

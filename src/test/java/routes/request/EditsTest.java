@@ -44,8 +44,8 @@ class EditsTest {
                 "`{\"stream\":true,\"stream_options\":{\"include_usage\":\"yes\"},\"model\":\"m1\"}`"
                         + "|`{\"stream\":true,\"stream_options\":{\"include_usage\":true},\"model\":\"m1\"}`",
                 "`{\"stream\":true,\"stream_options\":{\"continuous_usage_stats\":true},\"model\":\"m1\"}`"
-                    + "|`{\"stream\":true,\"stream_options\":{\"include_usage\":true,\"continuous_usage_stats\":true},"
-                    + "\"model\":\"m1\"}`",
+                        + "|`{\"stream\":true,\"stream_options\":{\"include_usage\":true,\"continuous_usage_stats\":true},"
+                        + "\"model\":\"m1\"}`",
             })
     void usageIsSwitchedOnOnceForAStream(String body, String expected) throws GatewayException {
         Edits edits = Edits.of(Bodies.scan(body), true, null);

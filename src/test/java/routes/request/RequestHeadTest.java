@@ -84,7 +84,9 @@ final class RequestHeadTest {
     @EnumSource(Known.class)
     void findsEachKnownHeaderInAnyCase(Known known) {
         for (String name : List.of(
-                known.lowerCase(), known.lowerCase().toUpperCase(Locale.ROOT), known.name().replace('_', '-'))) {
+                known.lowerCase(),
+                known.lowerCase().toUpperCase(Locale.ROOT),
+                known.name().replace('_', '-'))) {
             RequestHead head = head("A: b", name + ": v", "Z: y");
             assertThat(head.header(known)).isEqualTo("v");
         }

@@ -68,8 +68,10 @@ class UsageComponentTest {
         context.addRoutes(new RouteBuilder() {
             @Override
             public void configure() {
-                from("usage:completed").marshal().json(JsonLibrary.Jackson).process(e -> bodies.add(
-                        e.getMessage().getBody(String.class)));
+                from("usage:completed")
+                        .marshal()
+                        .json(JsonLibrary.Jackson)
+                        .process(e -> bodies.add(e.getMessage().getBody(String.class)));
             }
         });
         context.start();
@@ -100,14 +102,15 @@ class UsageComponentTest {
         append(Records.full().totalTokens(-1).build());
         append(Records.full().build());
 
-        assertThat(bodies.take())
-                .isEqualTo("acme 5 1234567.890 1 final 2026-01-31T23:59:59.042Z upstream_reset");
+        assertThat(bodies.take()).isEqualTo("acme 5 1234567.890 1 final 2026-01-31T23:59:59.042Z upstream_reset");
         assertThat(bodies).isEmpty();
     }
 
     @Test
     void aBatchIsAListThatComesFullOrAfterItsTime() throws Exception {
-        route("usage:completed?batch=2&batchTimeout=50", exchange -> bodies.add(exchange.getMessage().getBody()));
+        route(
+                "usage:completed?batch=2&batchTimeout=50",
+                exchange -> bodies.add(exchange.getMessage().getBody()));
 
         for (int i = 0; i < 3; i++) {
             append(Records.numbered(i));
@@ -190,7 +193,8 @@ class UsageComponentTest {
 
     @Test
     void anUnknownOptionFailsAtTheStart() {
-        assertThatThrownBy(() -> route("usage:completed?size=2", exchange -> {})).hasMessageContaining("size");
+        assertThatThrownBy(() -> route("usage:completed?size=2", exchange -> {}))
+                .hasMessageContaining("size");
     }
 
     @Test

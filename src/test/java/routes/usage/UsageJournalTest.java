@@ -15,11 +15,11 @@ import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.jspecify.annotations.Nullable;
 
 @Timeout(60)
 class UsageJournalTest {
@@ -203,7 +203,8 @@ class UsageJournalTest {
         nanos.addAndGet(TimeUnit.SECONDS.toNanos(1));
         write(journal, 2);
 
-        assertThat(Records.ids(Files.readAllBytes(folder.resolve("usage.jsonl.1")))).containsExactly("r0");
+        assertThat(Records.ids(Files.readAllBytes(folder.resolve("usage.jsonl.1"))))
+                .containsExactly("r0");
         assertThat(Files.readString(file))
                 .isEqualTo("{\"request_id\":\"torn\n"
                         + new String(Records.line(Records.numbered(2)), StandardCharsets.UTF_8));

@@ -91,7 +91,8 @@ class UsageLineTest {
 
         int end = UsageText.write(text, 40, bytes, 0);
 
-        String read = Records.JSON.readValue('"' + new String(bytes, 0, end, StandardCharsets.UTF_8) + '"', String.class);
+        String read =
+                Records.JSON.readValue('"' + new String(bytes, 0, end, StandardCharsets.UTF_8) + '"', String.class);
         assertThat(read).isEqualTo(UsageText.fit(text, 40));
         assertThat(text.replaceAll("[\\x{d800}-\\x{dfff}]", "\ufffd")).startsWith(read);
     }
@@ -111,19 +112,21 @@ class UsageLineTest {
             lines.append(UsageRecord.builder().tsMillis(ts).build());
         }
 
-        assertThat(new String(lines.array(), 0, lines.length(), StandardCharsets.UTF_8).lines().map(l -> l.substring(7, 31)))
+        assertThat(new String(lines.array(), 0, lines.length(), StandardCharsets.UTF_8)
+                        .lines()
+                        .map(l -> l.substring(7, 31)))
                 .containsExactly(
-                        "1970-01-01T00:00:00.000Z", "1970-01-01T23:59:59.999Z", "1970-01-02T00:00:00.000Z",
-                        "9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z", "1970-01-01T00:00:00.000Z");
+                        "1970-01-01T00:00:00.000Z",
+                        "1970-01-01T23:59:59.999Z",
+                        "1970-01-02T00:00:00.000Z",
+                        "9999-12-31T23:59:59.999Z",
+                        "9999-12-31T23:59:59.999Z",
+                        "1970-01-01T00:00:00.000Z");
     }
 
     @Provide
     Arbitrary<String> hostile() {
-        return hostileCharacter()
-                .map(UsageLineTest::text)
-                .list()
-                .ofMaxSize(300)
-                .map(parts -> String.join("", parts));
+        return hostileCharacter().map(UsageLineTest::text).list().ofMaxSize(300).map(parts -> String.join("", parts));
     }
 
     @Provide
@@ -142,12 +145,40 @@ class UsageLineTest {
 
     private static UsageRecord any(String a, String b, long number, int small, boolean flag) {
         return new UsageRecord(
-                number, a, b, a, b, a, b, a, b, small, -small,
+                number,
+                a,
+                b,
+                a,
+                b,
+                a,
+                b,
+                a,
+                b,
+                small,
+                -small,
                 flag ? Outcome.CLIENT_CLOSED : Outcome.SUCCESS,
-                a, b, flag, number, ~number, number, number, number, number, number, number, number,
-                flag ? null : number, number, number,
+                a,
+                b,
+                flag,
+                number,
+                ~number,
+                number,
+                number,
+                number,
+                number,
+                number,
+                number,
+                number,
+                flag ? null : number,
+                number,
+                number,
                 flag ? UsageRecord.Source.FINAL : UsageRecord.Source.ESTIMATED,
-                !flag, number, number, a, b, flag ? null : a);
+                !flag,
+                number,
+                number,
+                a,
+                b,
+                flag ? null : a);
     }
 
     private static JsonNode node(byte[] line) throws IOException {
@@ -155,7 +186,10 @@ class UsageLineTest {
     }
 
     private static void assertOneCleanLine(byte[] line) throws CharacterCodingException {
-        String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(line)).toString();
+        String text = StandardCharsets.UTF_8
+                .newDecoder()
+                .decode(ByteBuffer.wrap(line))
+                .toString();
         assertThat(text).endsWith("}\n");
         assertThat(text.chars().limit(text.length() - 1L))
                 .noneMatch(c -> Character.isISOControl(c) || c == 0x2028 || c == 0x2029);

@@ -13,17 +13,47 @@ class UsageRecordTest {
 
     @Test
     void fieldsHaveTheirNamesInOrder() throws Exception {
-        JsonNode json = Records.JSON.readTree(Records.JSON.writeValueAsBytes(Records.full().build()));
+        JsonNode json = Records.JSON.readTree(
+                Records.JSON.writeValueAsBytes(Records.full().build()));
 
         List<String> names = new ArrayList<>();
         json.fieldNames().forEachRemaining(names::add);
         assertThat(names)
                 .containsExactly(
-                        "ts", "request_id", "upstream_request_id", "tenant", "key_id", "api", "model_asked",
-                        "model_served", "replica", "attempts", "status", "outcome", "error_code", "finish_reason",
-                        "stream", "request_bytes", "response_bytes", "queue_ms", "connect_ms", "ttfb_ms", "ttft_ms",
-                        "duration_ms", "prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens",
-                        "reasoning_tokens", "usage_source", "partial", "n", "max_tokens", "user", "gateway", "affinity");
+                        "ts",
+                        "request_id",
+                        "upstream_request_id",
+                        "tenant",
+                        "key_id",
+                        "api",
+                        "model_asked",
+                        "model_served",
+                        "replica",
+                        "attempts",
+                        "status",
+                        "outcome",
+                        "error_code",
+                        "finish_reason",
+                        "stream",
+                        "request_bytes",
+                        "response_bytes",
+                        "queue_ms",
+                        "connect_ms",
+                        "ttfb_ms",
+                        "ttft_ms",
+                        "duration_ms",
+                        "prompt_tokens",
+                        "completion_tokens",
+                        "total_tokens",
+                        "cached_tokens",
+                        "reasoning_tokens",
+                        "usage_source",
+                        "partial",
+                        "n",
+                        "max_tokens",
+                        "user",
+                        "gateway",
+                        "affinity");
     }
 
     @Test
@@ -40,7 +70,11 @@ class UsageRecordTest {
 
     @Test
     void whatNobodySaidIsNullAndWhatIsZeroStaysZero() {
-        UsageRecord record = UsageRecord.builder().completionTokens(0).promptTokens(-7).queueNanos(-1).build();
+        UsageRecord record = UsageRecord.builder()
+                .completionTokens(0)
+                .promptTokens(-7)
+                .queueNanos(-1)
+                .build();
 
         assertThat(record.completionTokens()).isZero();
         assertThat(record.promptTokens()).isNull();
@@ -74,7 +108,8 @@ class UsageRecordTest {
 
     @Test
     void jsonIsValidUnicodeWhateverTheClientSent() throws Exception {
-        UsageRecord record = UsageRecord.builder().user("\udc2ab\ud83d\ud83d\udc2a").build();
+        UsageRecord record =
+                UsageRecord.builder().user("\udc2ab\ud83d\ud83d\udc2a").build();
 
         JsonNode json = Records.JSON.readTree(Records.JSON.writeValueAsBytes(record));
 
