@@ -1,13 +1,13 @@
 package routes.door;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import routes.net.HeadBytes;
 import routes.request.Client.AnswerHead;
 import routes.request.Client.BodyFraming;
 
@@ -29,6 +29,7 @@ final class AnswerWriter {
     private static final byte[] KEEP_ALIVE = ascii("connection: keep-alive\r\n");
     private static final byte[] CONTENT_LENGTH = ascii("content-length: ");
     private static final byte[] REQUEST_ID = ascii("x-request-id: ");
+    private static final byte[] NOTHING = {};
     private static final byte[] CRLF = ascii("\r\n");
     private static final byte[] CONTINUE = ascii("HTTP/1.1 100 Continue\r\n\r\n");
 
@@ -53,28 +54,25 @@ final class AnswerWriter {
      */
     @Nullable
     BodyFraming head(AnswerHead head, String requestId, Ending ending) {
-        ByteBuf out = ctx.alloc().directBuffer(head.maxLinesLength() + 320 + JOINED_BYTES);
-        out.writeBytes(statusLine(head.status()));
-        head.writeLines(out);
-        out.writeBytes(REQUEST_ID);
-        ByteBufUtil.writeAscii(out, requestId);
-        out.writeBytes(CRLF);
+        HeadBytes text = HeadBytes.begin();
+        text.put(statusLine(head.status()));
+        head.writeLines(text);
+        text.put(REQUEST_ID).put(requestId).put(CRLF);
         BodyFraming framing = BodyFraming.PLAIN;
         boolean endless = false;
         if (!head.bodyless()) {
             if (head.contentLength() >= 0) {
-                out.writeBytes(CONTENT_LENGTH);
-                number(out, head.contentLength());
-                out.writeBytes(CRLF);
+                text.put(CONTENT_LENGTH).put(head.contentLength()).put(CRLF);
             } else if (!ending.http10()) {
-                out.writeBytes(CHUNKED);
+                text.put(CHUNKED);
                 framing = BodyFraming.CHUNKED;
             } else {
                 endless = true;
             }
         }
-        connection(out, ending, ending.reuse() && !endless);
-        out.writeBytes(CRLF);
+        text.put(connection(ending, ending.reuse() && !endless)).put(CRLF);
+        ByteBuf out = ctx.alloc().directBuffer(text.length() + JOINED_BYTES);
+        text.writeTo(out);
         waiting = out;
         return endless ? null : framing;
     }
@@ -108,17 +106,16 @@ final class AnswerWriter {
 
     /** Writes a whole answer. */
     void whole(int status, List<Map.Entry<String, String>> headers, Content content, Ending ending) {
-        ByteBuf out = ctx.alloc().directBuffer(512 + content.body.length);
-        out.writeBytes(statusLine(status));
-        line(out, "content-type", content.type);
+        HeadBytes text = HeadBytes.begin();
+        text.put(statusLine(status));
+        line(text, "content-type", content.type);
         for (Map.Entry<String, String> header : headers) {
-            line(out, header.getKey(), header.getValue());
+            line(text, header.getKey(), header.getValue());
         }
-        out.writeBytes(CONTENT_LENGTH);
-        number(out, content.body.length);
-        out.writeBytes(CRLF);
-        connection(out, ending, ending.reuse());
-        out.writeBytes(CRLF);
+        text.put(CONTENT_LENGTH).put(content.body.length).put(CRLF);
+        text.put(connection(ending, ending.reuse())).put(CRLF);
+        ByteBuf out = ctx.alloc().directBuffer(text.length() + content.body.length);
+        text.writeTo(out);
         if (!content.headOnly) {
             out.writeBytes(content.body);
         }
@@ -146,27 +143,19 @@ final class AnswerWriter {
         }
     }
 
-    private static void connection(ByteBuf out, Ending ending, boolean reuse) {
+    private static byte[] connection(Ending ending, boolean reuse) {
         if (!reuse) {
-            out.writeBytes(CLOSE);
-        } else if (ending.http10()) {
-            out.writeBytes(KEEP_ALIVE);
+            return CLOSE;
         }
+        return ending.http10() ? KEEP_ALIVE : NOTHING;
     }
 
-    private static void line(ByteBuf out, String name, String value) {
+    private static void line(HeadBytes text, String name, String value) {
         if (value.chars().anyMatch(c -> c < ' ' || c > '~')) {
             // a value from a step must not begin another header
             return;
         }
-        ByteBufUtil.writeAscii(out, name);
-        out.writeByte(':').writeByte(' ');
-        ByteBufUtil.writeAscii(out, value);
-        out.writeBytes(CRLF);
-    }
-
-    private static void number(ByteBuf out, long value) {
-        ByteBufUtil.writeAscii(out, Long.toString(value));
+        text.put(name).put(": ").put(value).put(CRLF);
     }
 
     private static byte[] statusLine(int status) {

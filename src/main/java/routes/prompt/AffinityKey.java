@@ -23,7 +23,7 @@ public final class AffinityKey {
     private static final int PROMPT_BYTES = 4096;
 
     /** Bytes at each end of a long span that count. */
-    private static final int END_BYTES = 8192;
+    private static final int END_BYTES = 2048;
 
     private static final LongHashFunction XX3 = LongHashFunction.xx3();
     private static final long SESSION_SEED = 1;

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import routes.error.GatewayException;
+import routes.net.HeadBytes;
 
 /**
  * The side of a request that faces its client. Knows nothing of models; the request knows nothing of connections.
@@ -52,10 +53,7 @@ public interface Client {
         boolean bodyless();
 
         /** Header lines to pass on, each ended by CRLF; no framing and no connection headers. */
-        void writeLines(ByteBuf out);
-
-        /** Bytes that {@link #writeLines} may write at most. */
-        int maxLinesLength();
+        void writeLines(HeadBytes out);
     }
 
     /** Writes a piece of the answer's body without flushing. Takes ownership. */

@@ -1,6 +1,5 @@
 package routes.request;
 
-import io.netty.buffer.ByteBuf;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
@@ -138,15 +137,6 @@ public final class RequestHead {
     public int valueLength(Known name) {
         int at = fields.spans[name.slot];
         return at == 0 ? 0 : fields.spans[at + Fields.VALUE_END] - fields.spans[at + Fields.VALUE];
-    }
-
-    /** Appends the first value of this name; nothing when it was not sent. */
-    public void copyValue(Known name, ByteBuf out) {
-        int at = fields.spans[name.slot];
-        if (at != 0) {
-            int start = fields.spans[at + Fields.VALUE];
-            out.writeBytes(fields.bytes, start, fields.spans[at + Fields.VALUE_END] - start);
-        }
     }
 
     /** For logs: neither the query nor any header, since both may hold a key. */

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
+import routes.net.HeadBytes;
 import routes.relay.Content;
 import routes.relay.Framing;
 import routes.request.Client.AnswerHead;
@@ -48,7 +49,6 @@ final class AnswerHeadParser implements AnswerHead {
     private byte[] bytes = new byte[1024];
     private int[] lines = new int[32];
     private int lineCount;
-    private int linesLength;
     private int searched;
     private int interim;
 
@@ -125,7 +125,6 @@ final class AnswerHeadParser implements AnswerHead {
         encoded = false;
         resized = false;
         lineCount = 0;
-        linesLength = 0;
         String connection = null;
         int at = endOfLine(0, size) + 2;
         while (at < size - 2) {
@@ -243,7 +242,6 @@ final class AnswerHeadParser implements AnswerHead {
         }
         lines[lineCount++] = from;
         lines[lineCount++] = to;
-        linesLength += to - from;
     }
 
     /** Headers that {@code Connection} names belong to the connection. */
@@ -256,7 +254,6 @@ final class AnswerHeadParser implements AnswerHead {
             for (int i = 0; i < lineCount; i += 2) {
                 int colon = lines[i] + name.length();
                 if (!name.isEmpty() && colon < lines[i + 1] && bytes[colon] == ':' && named(lines[i], colon, name)) {
-                    linesLength -= lines[i + 1] - lines[i];
                     lines[i + 1] = lines[i];
                 }
             }
@@ -329,14 +326,15 @@ final class AnswerHeadParser implements AnswerHead {
     }
 
     @Override
-    public int maxLinesLength() {
-        return linesLength;
-    }
-
-    @Override
-    public void writeLines(ByteBuf out) {
-        for (int i = 0; i < lineCount; i += 2) {
-            out.writeBytes(bytes, lines[i], lines[i + 1] - lines[i]);
+    public void writeLines(HeadBytes out) {
+        int i = 0;
+        while (i < lineCount) {
+            int from = lines[i];
+            int to = lines[i + 1];
+            for (i += 2; i < lineCount && lines[i] == to; i += 2) {
+                to = lines[i + 1];
+            }
+            out.put(bytes, from, to - from);
         }
     }
 }

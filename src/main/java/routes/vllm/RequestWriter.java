@@ -1,11 +1,11 @@
 package routes.vllm;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.netty.channel.ChannelHandlerContext;
 import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import routes.net.HeadBytes;
 import routes.replica.ReplicaAddress;
 import routes.request.Api;
 import routes.request.Edits;
@@ -23,6 +23,9 @@ final class RequestWriter {
 
     /** A piece of a body up to this size is copied behind the head rather than sent as a buffer of its own. */
     private static final int COPIED_BYTES = 4096;
+
+    /** Bytes of edits that are expected; a buffer grows beyond. */
+    private static final int EDIT_ROOM = 128;
 
     private static final byte[] ACCEPT = ascii("accept: ");
     private static final byte[] TRACEPARENT = ascii("traceparent: ");
@@ -50,8 +53,9 @@ final class RequestWriter {
     /** Writes and flushes one request. The body is borrowed: slices of it are retained until they are sent. */
     void write(ChannelHandlerContext ctx, InferenceRequest request, ByteBuf body, Edits edits) {
         int length = body.readableBytes() + edits.delta();
-        ByteBuf out = ctx.alloc().directBuffer(1024 + Math.min(length, COPIED_BYTES));
-        head(out, request, length);
+        HeadBytes text = head(request, length);
+        ByteBuf out = ctx.alloc().directBuffer(text.length() + Math.min(length, COPIED_BYTES) + EDIT_ROOM);
+        text.writeTo(out);
         if (length <= COPIED_BYTES) {
             edits.writeTo(body, out);
         } else {
@@ -71,33 +75,27 @@ final class RequestWriter {
         ctx.flush();
     }
 
-    private void head(ByteBuf out, InferenceRequest request, int length) {
+    private HeadBytes head(InferenceRequest request, int length) {
         RequestHead head = request.head();
-        out.writeBytes(beginnings[request.target().ordinal()]);
+        HeadBytes out = HeadBytes.begin().put(beginnings[request.target().ordinal()]);
         copy(out, ACCEPT, head, Known.ACCEPT);
         copy(out, TRACEPARENT, head, Known.TRACEPARENT);
         copy(out, TRACESTATE, head, Known.TRACESTATE);
         for (String name : forwarded) {
             String value = head.header(name);
             if (value != null) {
-                ByteBufUtil.writeAscii(out, name);
-                out.writeByte(':').writeByte(' ');
-                out.writeCharSequence(value, StandardCharsets.ISO_8859_1);
-                out.writeBytes(CRLF);
+                out.put(name).put(": ").put(value).put(CRLF);
             }
         }
-        out.writeBytes(REQUEST_ID);
-        ByteBufUtil.writeAscii(out, request.upstreamRequestId());
-        out.writeBytes(CRLF).writeBytes(CONTENT_LENGTH);
-        ByteBufUtil.writeAscii(out, Integer.toString(length));
-        out.writeBytes(END);
+        out.put(REQUEST_ID).put(request.upstreamRequestId()).put(CRLF);
+        return out.put(CONTENT_LENGTH).put(length).put(END);
     }
 
-    private static void copy(ByteBuf out, byte[] name, RequestHead head, Known header) {
+    private static void copy(HeadBytes out, byte[] name, RequestHead head, Known header) {
         if (head.has(header)) {
-            out.writeBytes(name);
-            head.copyValue(header, out);
-            out.writeBytes(CRLF);
+            out.put(name)
+                    .put(head.bytes(), head.valueStart(header), head.valueLength(header))
+                    .put(CRLF);
         }
     }
 
