@@ -18,7 +18,7 @@ class Gateway(GatewayBase):
         key_id="key_id", model="model_served", outcome="outcome", http_status="status", attempts="attempts",
         backend="replica", request_id="request_id", upstream_id="upstream_request_id", ttft_ms="ttft_ms",
         duration_ms="duration_ms", partial="partial")
-    M = MetricName(in_flight="dromedary_requests_in_flight", queued="", slots_used="dromedary_slots_used",
+    M = MetricName(in_flight="dromedary_requests_in_flight", queued="dromedary_requests_queued", slots_used="dromedary_slots_used",
                    key_in_flight="", backend_errors="dromedary_replica_errors_total", backend_up="", reload_failures="",
                    backend_label="replica")
     outcomes = {**OUTCOMES, "rejected": {"rejected", "internal"}}

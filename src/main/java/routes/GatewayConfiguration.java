@@ -138,6 +138,8 @@ public final class GatewayConfiguration implements CamelConfiguration {
                 .requests(counters)
                 .replicas(replicas)
                 .gauge("dromedary.requests.in.flight", "Requests between their head and their end.", door::inFlight)
+                // a pool without a free slot refuses at once; dashboards have the series before there is a queue
+                .gauge("dromedary.requests.queued", "Requests that wait for a slot.", () -> 0)
                 .gauge("dromedary.client.connections", "Open connections of clients.", door::connections)
                 .gauge("dromedary.body.bytes", "Bytes of request bodies that are held.", budget::used)
                 .gauge(
