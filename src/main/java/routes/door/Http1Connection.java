@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.RejectedExecutionException;
 import org.apache.camel.component.netty.http.NettyHttpConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -175,7 +176,10 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
 
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-        if (!(cause instanceof IOException)) {
+        // Camel's executor for ordinary routes ends before the connections that used it
+        boolean ending =
+                cause instanceof RejectedExecutionException && port.door().isDraining();
+        if (!(cause instanceof IOException) && !ending) {
             LOG.error("A client's connection failed", cause);
         }
         ctx.close();
