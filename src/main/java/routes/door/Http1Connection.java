@@ -590,11 +590,6 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
         goOn();
     }
 
-    @Override
-    public @Nullable String peer() {
-        return String.valueOf(ctx().channel().remoteAddress());
-    }
-
     private void whole(int status, List<Map.Entry<String, String>> headers, byte[] body) {
         answers().whole(status, headers, new Content(JSON, body, headOnly()), ending());
         end();

@@ -3,7 +3,6 @@ package routes.request;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 import routes.error.GatewayException;
 import routes.net.HeadBytes;
 
@@ -82,8 +81,4 @@ public interface Client {
 
     /** The request has ended; whatever was not answered will not be. */
     void finished(InferenceRequest request);
-
-    /** Address of the peer for logs of connections; never sent upstream. */
-    @Nullable
-    String peer();
 }

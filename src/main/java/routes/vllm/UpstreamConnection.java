@@ -327,7 +327,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         }
         AnswerRelay running = relay;
         if (running != null) {
-            boolean cut = reset || endsTooSoon(current);
+            boolean cut = head.framing() == Framing.CLOSE && (reset || endsTooSoon(current));
             RelayState state = cut ? RelayState.MALFORMED : running.upstreamClosed(this::toClient);
             if (state == RelayState.END) {
                 completed(current, false);
