@@ -706,9 +706,12 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
         if (error.code().status() == 401) {
             return List.of(Map.entry("www-authenticate", "Bearer"));
         }
-        return error.retryAfterSeconds() > 0
-                ? List.of(Map.entry("retry-after", Integer.toString(error.retryAfterSeconds())))
-                : List.of();
+        if (error.retryAfterSeconds() <= 0) {
+            return error.headers();
+        }
+        List<Map.Entry<String, String>> headers = new ArrayList<>(error.headers());
+        headers.add(Map.entry("retry-after", Integer.toString(error.retryAfterSeconds())));
+        return headers;
     }
 
     private ChannelHandlerContext ctx() {

@@ -31,6 +31,12 @@ public enum ErrorCode {
     MISSING_MODEL(400, Type.INVALID_REQUEST, 0, "The body needs a 'model'."),
     MODEL_NOT_FOUND(404, Type.INVALID_REQUEST, 0, "The model does not exist or you do not have access to it."),
 
+    // -- what the key is allowed; Retry-After says when it is allowed again
+    RATE_LIMIT_EXCEEDED(429, Type.RATE_LIMIT, 1, "This key has used up its requests per minute."),
+    TOKEN_LIMIT_EXCEEDED(429, Type.RATE_LIMIT, 1, "This key has used up its tokens per minute."),
+    CONCURRENCY_LIMIT_EXCEEDED(429, Type.RATE_LIMIT, 1, "This key has as many requests running as it may have."),
+    BUDGET_EXHAUSTED(429, Type.QUOTA, 1, "This key has used up its budget."),
+
     // -- the gateway's own room
     BODY_BUDGET_EXHAUSTED(
             503, Type.OVERLOADED, 1, "The gateway holds as many request bodies as it can; try again soon."),
@@ -38,7 +44,9 @@ public enum ErrorCode {
     DRAINING(503, Type.OVERLOADED, 5, "The gateway is shutting down; try again."),
 
     // -- replicas
-    NO_CAPACITY(503, Type.OVERLOADED, 1, "Every replica of this model is busy; try again soon."),
+    NO_CAPACITY(503, Type.OVERLOADED, 1, "The gateway is busy; try again soon."),
+    QUEUE_FULL(503, Type.OVERLOADED, 1, "Every replica of this model is busy and its queue is full; try again soon."),
+    QUEUE_TIMEOUT(503, Type.OVERLOADED, 1, "Every replica of this model was busy for as long as a request may wait."),
     NO_REPLICA(503, Type.OVERLOADED, 5, "No replica of this model can be reached; try again later."),
     UPSTREAM_CONNECT_FAILED(502, Type.UPSTREAM, 1, "The model's server could not be reached."),
     UPSTREAM_RESET(502, Type.UPSTREAM, 1, "The model's server closed the connection before it answered."),
@@ -104,6 +112,8 @@ public enum ErrorCode {
     private enum Type {
         INVALID_REQUEST("invalid_request_error"),
         AUTHENTICATION("authentication_error"),
+        RATE_LIMIT("rate_limit_error"),
+        QUOTA("insufficient_quota"),
         OVERLOADED("overloaded_error"),
         UPSTREAM("upstream_error"),
         INTERNAL("internal_error");

@@ -1,6 +1,8 @@
 package routes.error;
 
 import java.io.Serial;
+import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +17,7 @@ public final class GatewayException extends Exception {
     private final ErrorCode code;
     private final int retryAfterSeconds;
     private final @Nullable String param;
+    private final transient List<Map.Entry<String, String>> headers;
 
     public GatewayException(ErrorCode code) {
         this(code, code.text(), null);
@@ -31,10 +34,21 @@ public final class GatewayException extends Exception {
 
     /** @param retryAfterSeconds for {@code Retry-After}; 0 leaves the header out */
     public GatewayException(ErrorCode code, String message, @Nullable String param, int retryAfterSeconds) {
+        this(code, message, param, retryAfterSeconds, List.of());
+    }
+
+    /** @param headers further headers of the answer, names in lower case */
+    public GatewayException(
+            ErrorCode code,
+            String message,
+            @Nullable String param,
+            int retryAfterSeconds,
+            List<Map.Entry<String, String>> headers) {
         super(message, null, false, false);
         this.code = code;
         this.param = param;
         this.retryAfterSeconds = retryAfterSeconds;
+        this.headers = headers;
     }
 
     public ErrorCode code() {
@@ -43,6 +57,10 @@ public final class GatewayException extends Exception {
 
     public int retryAfterSeconds() {
         return retryAfterSeconds;
+    }
+
+    public List<Map.Entry<String, String>> headers() {
+        return headers;
     }
 
     public @Nullable String param() {

@@ -42,10 +42,16 @@ class ErrorCatalogueTest {
             "duplicate_field",
             "missing_model",
             "model_not_found",
+            "rate_limit_exceeded",
+            "token_limit_exceeded",
+            "concurrency_limit_exceeded",
+            "budget_exhausted",
             "body_budget_exhausted",
             "usage_backlog",
             "draining",
             "no_capacity",
+            "queue_full",
+            "queue_timeout",
             "no_replica",
             "upstream_connect_failed",
             "upstream_reset",
@@ -70,7 +76,7 @@ class ErrorCatalogueTest {
         JsonNode error = body.path("error");
         assertThat(error.fieldNames()).toIterable().containsExactly("message", "type", "param", "code");
         assertThat(error.path("message").asText()).isEqualTo(code.text()).isNotBlank();
-        assertThat(error.path("type").asText()).isEqualTo(code.type()).matches("[a-z_]+_error");
+        assertThat(error.path("type").asText()).isEqualTo(code.type()).matches("[a-z_]+_error|insufficient_quota");
         assertThat(error.path("param").isNull()).isTrue();
         assertThat(error.path("code").asText()).isEqualTo(code.code()).matches("[a-z_]+");
     }
@@ -94,10 +100,9 @@ class ErrorCatalogueTest {
     void statusAndRetryAfterFitTogether(ErrorCode code) {
         assertThat(code.status()).isBetween(400, 599);
         assertThat(code.retryAfterSeconds()).isBetween(0, 60);
-        if (code.status() == 503) {
-            assertThat(code.retryAfterSeconds()).as("seconds of a 503").isPositive();
-        }
-        if (code.status() < 500) {
+        if (code.status() == 429 || code.status() == 503) {
+            assertThat(code.retryAfterSeconds()).as("it is a matter of time").isPositive();
+        } else if (code.status() < 500) {
             assertThat(code.retryAfterSeconds())
                     .as("the same again fails again")
                     .isZero();
