@@ -1,6 +1,5 @@
 package routes.auth;
 
-import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 import java.util.function.BooleanSupplier;
 import org.apache.camel.AsyncCallback;
@@ -23,7 +22,7 @@ import routes.request.RequestHead.Known;
  */
 public final class AuthStep extends AsyncProcessorSupport {
 
-    private static final int BEARER = "Bearer ".length();
+    private static final String SCHEME = "bearer ";
 
     private final Keys keys;
     private final BooleanSupplier reserveUsage;
@@ -95,15 +94,24 @@ public final class AuthStep extends AsyncProcessorSupport {
         byte[] bytes = head.bytes();
         int start = head.valueStart(Known.AUTHORIZATION);
         int length = head.valueLength(Known.AUTHORIZATION);
-        if (length <= BEARER
-                || !new String(bytes, start, BEARER, StandardCharsets.US_ASCII).equalsIgnoreCase("Bearer ")) {
+        if (length <= SCHEME.length() || !isBearer(bytes, start)) {
             return null;
         }
-        int skip = BEARER;
+        int skip = SCHEME.length();
         while (skip < length && bytes[start + skip] == ' ') {
             skip++;
         }
         return find(bytes, start + skip, length - skip);
+    }
+
+    private static boolean isBearer(byte[] bytes, int start) {
+        for (int i = 0; i < SCHEME.length(); i++) {
+            int c = bytes[start + i];
+            if ((c >= 'A' && c <= 'Z' ? c | 0x20 : c) != SCHEME.charAt(i)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private @Nullable ApiKey find(byte[] bytes, int start, int length) {

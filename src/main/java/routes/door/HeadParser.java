@@ -1,6 +1,7 @@
 package routes.door;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.util.concurrent.FastThreadLocal;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -35,6 +36,14 @@ final class HeadParser {
     private static final int PIECE = 1024;
 
     private static final byte[] NOTHING = {};
+
+    /** Where a loop's parsers look at the first piece of a head; most are complete there. */
+    private static final FastThreadLocal<byte[]> FIRST_PIECE = new FastThreadLocal<>() {
+        @Override
+        protected byte[] initialValue() {
+            return new byte[PIECE];
+        }
+    };
 
     private final int maxHeadBytes;
     private final int maxFields;
@@ -77,7 +86,7 @@ final class HeadParser {
         }
         int end = lineStart;
         int fields = lines - 1;
-        byte[] whole = end == head.length ? head : Arrays.copyOf(head, end);
+        byte[] whole = Arrays.copyOf(head, end);
         in.skipBytes(end);
         head = NOTHING;
         copied = 0;
@@ -118,8 +127,10 @@ final class HeadParser {
         while (copied < readable) {
             // by pieces, since most of what stands there may be a body
             int upTo = Math.min(readable, Math.max(PIECE, 2 * copied));
-            if (upTo > head.length) {
-                head = Arrays.copyOf(head, copied == 0 ? upTo : Math.max(upTo, 2 * head.length));
+            if (copied == 0) {
+                head = FIRST_PIECE.get();
+            } else if (upTo > head.length) {
+                head = Arrays.copyOf(head, Math.max(upTo, 2 * head.length));
             }
             in.getBytes(in.readerIndex() + copied, head, copied, upTo - copied);
             int from = copied;
@@ -132,6 +143,10 @@ final class HeadParser {
             throw new GatewayException(
                     ErrorCode.HEAD_TOO_LARGE,
                     "The request line and headers are larger than " + maxHeadBytes + " bytes.");
+        }
+        if (head == FIRST_PIECE.get()) {
+            // other connections look at theirs there before the rest of this one comes
+            head = Arrays.copyOf(head, Math.min(PIECE, 2 * copied));
         }
         return false;
     }

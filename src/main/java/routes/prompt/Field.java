@@ -23,6 +23,7 @@ enum Field {
     private static final Field[] ALL = values();
 
     private final String key = name().toLowerCase(Locale.ROOT);
+    private final char first = key.charAt(0);
 
     /** The field's name in JSON. */
     String key() {
@@ -31,8 +32,12 @@ enum Field {
 
     /** The field that a key's text names, however it is escaped; null for all other keys. */
     static @Nullable Field of(ByteBuffer view, int from, int to) {
+        if (from == to) {
+            return null;
+        }
+        byte first = view.get(from);
         for (Field field : ALL) {
-            if (names(field.key, view, from, to)) {
+            if ((first == field.first || first == '\\') && names(field.key, view, from, to)) {
                 return field;
             }
         }

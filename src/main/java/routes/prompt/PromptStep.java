@@ -105,6 +105,9 @@ public final class PromptStep extends AsyncProcessorSupport {
 
     /** {@code application/json}, with or without parameters, and {@code application/…+json}. */
     private static boolean isJson(String type) {
+        if (type.equals("application/json")) {
+            return true;
+        }
         int end = type.indexOf(';');
         String media = (end < 0 ? type : type.substring(0, end)).trim().toLowerCase(Locale.ROOT);
         return media.equals("application/json") || media.startsWith("application/") && media.endsWith("+json");

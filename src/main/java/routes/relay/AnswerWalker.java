@@ -5,6 +5,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,7 +52,10 @@ final class AnswerWalker {
 
     private static final long BRACKETS = 0x59 * ONES;
 
-    private static final String[] USUAL_REASONS = {"stop", "length", "tool_calls", "abort", "content_filter"};
+    /** Reasons that need no string of their own. */
+    private static final Reason[] USUAL_REASONS = Stream.of("stop", "length", "tool_calls", "abort", "content_filter")
+            .map(Reason::new)
+            .toArray(Reason[]::new);
 
     /** Where the walk stands: the innermost container that matters. */
     private enum Place {
@@ -91,6 +95,16 @@ final class AnswerWalker {
 
         boolean isCount() {
             return compareTo(PROMPT_TOKENS) >= 0;
+        }
+    }
+
+    private static final class Reason {
+        private final String text;
+        private final byte[] bytes;
+
+        Reason(String text) {
+            this.text = text;
+            this.bytes = text.getBytes(StandardCharsets.US_ASCII);
         }
     }
 
@@ -470,12 +484,16 @@ final class AnswerWalker {
 
     private int reason(byte[] bytes, int from, int to) {
         int p = stringEnd(bytes, from, to);
-        capture(bytes, from, p);
-        if (p == to || bytes[p] != '"') {
-            return p;
+        boolean ends = p < to && bytes[p] == '"';
+        if (ends && captured == 0 && !escapes) {
+            finishReason = reasonOf(bytes, from, p);
+        } else {
+            capture(bytes, from, p);
+            if (!ends) {
+                return p;
+            }
+            finishReason = cut(capturedText());
         }
-        String text = capturedText();
-        finishReason = text.length() > MAX_REASON_CHARS ? text.substring(0, MAX_REASON_CHARS) : text;
         endValue();
         return nextKey(bytes, p + 1, to);
     }
@@ -614,28 +632,22 @@ final class AnswerWalker {
         if (capture == null) {
             return "";
         }
-        int length = Math.min(captured, MAX_CAPTURE);
-        if (escapes) {
-            return unescape(new String(capture, 0, length, StandardCharsets.UTF_8));
-        }
-        for (String usual : USUAL_REASONS) {
-            if (matches(usual, capture, length)) {
-                return usual;
-            }
-        }
-        return new String(capture, 0, length, StandardCharsets.UTF_8);
+        String text = new String(capture, 0, Math.min(captured, MAX_CAPTURE), StandardCharsets.UTF_8);
+        return escapes ? unescape(text) : text;
     }
 
-    private static boolean matches(String text, byte[] bytes, int length) {
-        if (text.length() != length) {
-            return false;
-        }
-        for (int i = 0; i < length; i++) {
-            if (text.charAt(i) != bytes[i]) {
-                return false;
+    /** The text of a reason without escapes. */
+    private static String reasonOf(byte[] bytes, int from, int to) {
+        for (Reason usual : USUAL_REASONS) {
+            if (Arrays.equals(bytes, from, to, usual.bytes, 0, usual.bytes.length)) {
+                return usual.text;
             }
         }
-        return true;
+        return cut(new String(bytes, from, Math.min(to - from, MAX_CAPTURE), StandardCharsets.UTF_8));
+    }
+
+    private static String cut(String reason) {
+        return reason.length() > MAX_REASON_CHARS ? reason.substring(0, MAX_REASON_CHARS) : reason;
     }
 
     private static String unescape(String text) {

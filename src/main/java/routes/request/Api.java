@@ -1,6 +1,7 @@
 package routes.request;
 
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -34,6 +35,7 @@ public enum Api {
     private final String method;
     private final Body body;
     private final boolean streamUsage;
+    private final String label = name().toLowerCase(Locale.ROOT);
 
     Api(String path, String method, Body body, boolean streamUsage) {
         this.path = path;
@@ -71,6 +73,6 @@ public enum Api {
 
     /** The name in usage lines and metrics, such as {@code chat_completions}. */
     public String label() {
-        return name().toLowerCase(java.util.Locale.ROOT);
+        return label;
     }
 }

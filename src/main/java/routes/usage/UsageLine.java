@@ -23,17 +23,9 @@ final class UsageLine {
     private static final byte[] TS = ascii("{\"ts\":\"");
     private static final byte[] REQUEST_ID = name("request_id");
     private static final byte[] UPSTREAM_REQUEST_ID = name("upstream_request_id");
-    private static final byte[] TENANT = name("tenant");
-    private static final byte[] KEY_ID = name("key_id");
-    private static final byte[] API = name("api");
     private static final byte[] MODEL_ASKED = name("model_asked");
-    private static final byte[] MODEL_SERVED = name("model_served");
-    private static final byte[] REPLICA = name("replica");
     private static final byte[] ATTEMPTS = name("attempts");
     private static final byte[] STATUS = name("status");
-    private static final byte[] OUTCOME = name("outcome");
-    private static final byte[] ERROR_CODE = name("error_code");
-    private static final byte[] FINISH_REASON = name("finish_reason");
     private static final byte[] STREAM = name("stream");
     private static final byte[] REQUEST_BYTES = name("request_bytes");
     private static final byte[] RESPONSE_BYTES = name("response_bytes");
@@ -47,13 +39,22 @@ final class UsageLine {
     private static final byte[] TOTAL_TOKENS = name("total_tokens");
     private static final byte[] CACHED_TOKENS = name("cached_tokens");
     private static final byte[] REASONING_TOKENS = name("reasoning_tokens");
-    private static final byte[] USAGE_SOURCE = name("usage_source");
     private static final byte[] PARTIAL = name("partial");
     private static final byte[] N = name("n");
     private static final byte[] MAX_TOKENS = name("max_tokens");
     private static final byte[] USER = name("user");
-    private static final byte[] GATEWAY = name("gateway");
-    private static final byte[] AFFINITY = name("affinity");
+
+    private final Repeated tenant = new Repeated("tenant", UsageText.ID_BYTES);
+    private final Repeated keyId = new Repeated("key_id", UsageText.ID_BYTES);
+    private final Repeated api = new Repeated("api", UsageText.TEXT_BYTES);
+    private final Repeated modelServed = new Repeated("model_served", UsageText.TEXT_BYTES);
+    private final Repeated replica = new Repeated("replica", UsageText.TEXT_BYTES);
+    private final Repeated outcome = new Repeated("outcome", UsageText.TEXT_BYTES);
+    private final Repeated errorCode = new Repeated("error_code", UsageText.TEXT_BYTES);
+    private final Repeated finishReason = new Repeated("finish_reason", UsageText.TEXT_BYTES);
+    private final Repeated usageSource = new Repeated("usage_source", UsageText.TEXT_BYTES);
+    private final Repeated gateway = new Repeated("gateway", UsageText.ID_BYTES);
+    private final Repeated affinity = new Repeated("affinity", UsageText.TEXT_BYTES);
 
     private byte[] buffer;
     private int length;
@@ -71,17 +72,17 @@ final class UsageLine {
         int at = time(record.tsMillis(), raw(TS, length));
         at = id(REQUEST_ID, record.requestId(), at);
         at = id(UPSTREAM_REQUEST_ID, record.upstreamRequestId(), at);
-        at = id(TENANT, record.tenant(), at);
-        at = id(KEY_ID, record.keyId(), at);
-        at = text(API, record.api(), at);
+        at = tenant.write(record.tenant(), buffer, at);
+        at = keyId.write(record.keyId(), buffer, at);
+        at = api.write(record.api(), buffer, at);
         at = text(MODEL_ASKED, record.modelAsked(), at);
-        at = text(MODEL_SERVED, record.modelServed(), at);
-        at = text(REPLICA, record.replica(), at);
+        at = modelServed.write(record.modelServed(), buffer, at);
+        at = replica.write(record.replica(), buffer, at);
         at = digits(record.attempts(), raw(ATTEMPTS, at));
         at = digits(record.status(), raw(STATUS, at));
-        at = text(OUTCOME, record.outcome().toString(), at);
-        at = text(ERROR_CODE, record.errorCode(), at);
-        at = text(FINISH_REASON, record.finishReason(), at);
+        at = outcome.write(record.outcome().toString(), buffer, at);
+        at = errorCode.write(record.errorCode(), buffer, at);
+        at = finishReason.write(record.finishReason(), buffer, at);
         at = flag(STREAM, record.stream(), at);
         at = number(REQUEST_BYTES, record.requestBytes(), at);
         at = number(RESPONSE_BYTES, record.responseBytes(), at);
@@ -95,13 +96,13 @@ final class UsageLine {
         at = number(TOTAL_TOKENS, record.totalTokens(), at);
         at = number(CACHED_TOKENS, record.cachedTokens(), at);
         at = number(REASONING_TOKENS, record.reasoningTokens(), at);
-        at = text(USAGE_SOURCE, record.usageSource().toString(), at);
+        at = usageSource.write(record.usageSource().toString(), buffer, at);
         at = flag(PARTIAL, record.partial(), at);
         at = number(N, record.n(), at);
         at = number(MAX_TOKENS, record.maxTokens(), at);
         at = text(USER, record.user(), at);
-        at = id(GATEWAY, record.gateway(), at);
-        at = text(AFFINITY, record.affinity(), at);
+        at = gateway.write(record.gateway(), buffer, at);
+        at = affinity.write(record.affinity(), buffer, at);
         buffer[at++] = '}';
         buffer[at++] = '\n';
         length = at;
@@ -209,6 +210,45 @@ final class UsageLine {
             buffer[--i] = (byte) ('0' + rest % 10);
         }
         return end;
+    }
+
+    /** A member whose value is mostly the very string of the line before, so that its bytes can be used again. */
+    private static final class Repeated {
+        private final int nameLength;
+        private final int maxBytes;
+        private final byte[] bytes;
+        private int length;
+        private @Nullable String value;
+
+        Repeated(String name, int maxBytes) {
+            byte[] beginning = name(name);
+            this.nameLength = beginning.length;
+            this.maxBytes = maxBytes;
+            this.bytes = Arrays.copyOf(beginning, nameLength + Math.max(maxBytes + 2, NULL.length));
+            encode(null);
+        }
+
+        @SuppressWarnings("ReferenceEquality") // an equal string is encoded again, that is all
+        int write(@Nullable String next, byte[] to, int at) {
+            if (next != value) {
+                encode(next);
+            }
+            System.arraycopy(bytes, 0, to, at, length);
+            return at + length;
+        }
+
+        private void encode(@Nullable String next) {
+            value = next;
+            if (next == null) {
+                System.arraycopy(NULL, 0, bytes, nameLength, NULL.length);
+                length = nameLength + NULL.length;
+                return;
+            }
+            bytes[nameLength] = '"';
+            int end = UsageText.write(next, maxBytes, bytes, nameLength + 1);
+            bytes[end] = '"';
+            length = end + 1;
+        }
     }
 
     private static byte[] name(String name) {

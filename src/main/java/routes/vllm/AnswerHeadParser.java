@@ -1,6 +1,9 @@
 package routes.vllm;
 
 import io.netty.buffer.ByteBuf;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Locale;
@@ -22,6 +25,10 @@ final class AnswerHeadParser implements AnswerHead {
 
     static final int MAX_BYTES = 65_536;
     private static final int MAX_INTERIM = 16;
+
+    private static final VarHandle WORD = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final long SIXTEENS = 0x1010101010101010L;
+    private static final long HIGH_BITS = 0x8080808080808080L;
 
     /** The connection's own headers, and those that the gateway writes itself. */
     private static final String[] DROPPED = {
@@ -185,7 +192,20 @@ final class AnswerHeadParser implements AnswerHead {
     }
 
     private int endOfLine(int from, int size) throws Malformed {
-        for (int i = from; i < size; i++) {
+        int i = from;
+        while (true) {
+            for (; i <= size - Long.BYTES; i += Long.BYTES) {
+                long word = (long) WORD.get(bytes, i);
+                // the lowest bit that is set marks the first byte below 16
+                long control = (word - SIXTEENS) & ~word & HIGH_BITS;
+                if (control != 0) {
+                    i += Long.numberOfTrailingZeros(control) >>> 3;
+                    break;
+                }
+            }
+            if (i >= size) {
+                throw new Malformed("a line without an end");
+            }
             if (bytes[i] == '\n') {
                 if (i == from || bytes[i - 1] != '\r') {
                     throw new Malformed("a line that ends without CR");
@@ -195,8 +215,8 @@ final class AnswerHeadParser implements AnswerHead {
             if (bytes[i] == 0 || bytes[i] == '\r' && bytes[i + 1] != '\n') {
                 throw new Malformed("NUL or a lone CR in the head");
             }
+            i++;
         }
-        throw new Malformed("a line without an end");
     }
 
     private void transferEncoding(String value) throws Malformed {

@@ -72,6 +72,30 @@ final class HeadParserTest {
     }
 
     @Test
+    void headsOfTwoConnectionsThatComeInPartsDoNotMix() throws GatewayException {
+        String first = START + "X-Name: " + "a".repeat(1200) + "\r\n\r\n";
+        String second = START + "X-Name: " + "b".repeat(1200) + "\r\n\r\n";
+        for (int cut = 1; cut < first.length(); cut++) {
+            HeadParser one = new HeadParser(8192, 100);
+            HeadParser other = new HeadParser(8192, 100);
+            ByteBuf in = buffer(first.substring(0, cut));
+            ByteBuf otherIn = buffer(second.substring(0, cut));
+            assertThat(one.parse(in)).isNull();
+            assertThat(other.parse(otherIn)).isNull();
+            in.writeBytes(first.substring(cut).getBytes(StandardCharsets.US_ASCII));
+            otherIn.writeBytes(second.substring(cut).getBytes(StandardCharsets.US_ASCII));
+
+            RequestHead head = one.parse(in);
+            RequestHead otherHead = other.parse(otherIn);
+
+            assertThat(head).isNotNull();
+            assertThat(otherHead).isNotNull();
+            assertThat(head.header("x-name")).as("cut at %d", cut).isEqualTo("a".repeat(1200));
+            assertThat(otherHead.header("x-name")).as("cut at %d", cut).isEqualTo("b".repeat(1200));
+        }
+    }
+
+    @Test
     void readsOneHeadAfterTheOther() throws GatewayException {
         HeadParser parser = new HeadParser(8192, 100);
         ByteBuf in =
