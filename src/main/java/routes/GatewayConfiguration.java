@@ -24,6 +24,7 @@ import routes.door.Door;
 import routes.door.DoorComponent;
 import routes.net.EventLoops;
 import routes.prompt.PromptStep;
+import routes.queue.Queue;
 import routes.replica.Replicas;
 import routes.request.ApiKey;
 import routes.request.BodyBudget;
@@ -53,7 +54,8 @@ public final class GatewayConfiguration implements CamelConfiguration {
         EventLoops loops =
                 new EventLoops(settings.integer(Setting.EVENT_LOOPS), settings.flag(Setting.NATIVE_TRANSPORT));
         Keys keys = new Keys(keys(context, settings));
-        Replicas replicas = new Replicas();
+        Queue queue = new Queue(System::nanoTime);
+        Replicas replicas = new Replicas(queue::freed);
         Counters counters = new Counters();
         BodyBudget budget = new BodyBudget(settings.bytes(Setting.BODY_BUDGET_BYTES));
         UsageJournal journal = journal(settings);
@@ -62,6 +64,7 @@ public final class GatewayConfiguration implements CamelConfiguration {
 
         registry.bind("eventLoops", EventLoops.class, loops);
         registry.bind("replicas", Replicas.class, replicas);
+        registry.bind("queue", Queue.class, queue);
         registry.bind("bodyBudget", BodyBudget.class, budget);
         registry.bind("keys", Keys.class, keys);
         registry.bind("usageJournal", UsageJournal.class, journal);
@@ -75,7 +78,7 @@ public final class GatewayConfiguration implements CamelConfiguration {
         registry.bind(
                 "prompt", new PromptStep(settings.text(Setting.SESSION_HEADER).toLowerCase(Locale.ROOT)));
         int attempts = settings.integer(Setting.MAX_ATTEMPTS);
-        registry.bindAsPrototype("affinity", AffinityBalancer.class, () -> new AffinityBalancer(attempts));
+        registry.bindAsPrototype("affinity", AffinityBalancer.class, () -> new AffinityBalancer(queue, attempts));
 
         context.getTypeConverterRegistry().addTypeConverters(new RequestConverters());
         HealthCheckRegistry checks = HealthCheckRegistry.get(context);
@@ -85,7 +88,8 @@ public final class GatewayConfiguration implements CamelConfiguration {
         Drain drain = new Drain(door, journal, loops, settings.duration(Setting.DRAIN_TIMEOUT));
         registry.bind("drain", Drain.class, drain);
         context.addService(drain, true, true);
-        context.addStartupListener((started, already) -> meters(started, door, budget, journal, counters, replicas));
+        context.addStartupListener(
+                (started, already) -> meters(started, door, budget, journal, counters, replicas, queue));
         DemoReplicas demo = new DemoReplicas(context, settings);
         // before routes are read, which ask for their addresses
         demo.start();
@@ -129,7 +133,8 @@ public final class GatewayConfiguration implements CamelConfiguration {
             BodyBudget budget,
             UsageJournal journal,
             Counters counters,
-            Replicas replicas) {
+            Replicas replicas,
+            Queue queue) {
         MeterRegistry registry = CamelContextHelper.findSingleByType(context, MeterRegistry.class);
         if (registry == null) {
             return;
@@ -138,8 +143,7 @@ public final class GatewayConfiguration implements CamelConfiguration {
                 .requests(counters)
                 .replicas(replicas)
                 .gauge("dromedary.requests.in.flight", "Requests between their head and their end.", door::inFlight)
-                // a pool without a free slot refuses at once; dashboards have the series before there is a queue
-                .gauge("dromedary.requests.queued", "Requests that wait for a slot.", () -> 0)
+                .queue(queue)
                 .gauge("dromedary.client.connections", "Open connections of clients.", door::connections)
                 .gauge("dromedary.body.bytes", "Bytes of request bodies that are held.", budget::used)
                 .gauge(

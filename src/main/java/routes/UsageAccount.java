@@ -59,6 +59,7 @@ final class UsageAccount {
                 .stream(request.isStream())
                 .requestBytes(request.getBodyBytes())
                 .responseBytes(request.getAnswerBytes())
+                .queueNanos(request.getQueuedNanos())
                 .connectNanos(request.getConnectNanos())
                 .ttfbNanos(request.getFirstByteNanos())
                 .ttftNanos(request.getFirstTokenNanos())

@@ -24,6 +24,7 @@ import routes.door.Door;
 import routes.door.DoorComponent;
 import routes.net.EventLoops;
 import routes.prompt.PromptStep;
+import routes.queue.Queue;
 import routes.replica.Replicas;
 import routes.request.ApiKey;
 import routes.request.BodyBudget;
@@ -81,8 +82,9 @@ final class WarmUp implements StartupListener, Runnable {
         EventLoops loops = new EventLoops(1, settings.flag(Setting.NATIVE_TRANSPORT));
         CamelContext context = new DefaultCamelContext();
         try (WarmUpReplica replica = new WarmUpReplica()) {
-            Door door = assemble(context, loops);
-            context.addRoutes(routes(replica.url()));
+            Queue queue = new Queue(System::nanoTime);
+            Door door = assemble(context, loops, queue);
+            context.addRoutes(routes(replica.url(), queue));
             context.start();
             rounds(URI.create(door.listening()));
         } catch (Exception e) {
@@ -93,7 +95,7 @@ final class WarmUp implements StartupListener, Runnable {
         }
     }
 
-    private Door assemble(CamelContext context, EventLoops loops) {
+    private Door assemble(CamelContext context, EventLoops loops, Queue queue) {
         BodyBudget budget = new BodyBudget(settings.bytes(Setting.BODY_BUDGET_BYTES));
         // never started: it takes records and writes nothing
         UsageJournal journal = new UsageJournal(new UsageJournal.Settings(
@@ -103,7 +105,8 @@ final class WarmUp implements StartupListener, Runnable {
 
         Registry registry = context.getRegistry();
         registry.bind("eventLoops", EventLoops.class, loops);
-        registry.bind("replicas", Replicas.class, new Replicas());
+        registry.bind("replicas", Replicas.class, new Replicas(queue::freed));
+        registry.bind("queue", Queue.class, queue);
         registry.bind("upstreamSettings", UpstreamSettings.class, UpstreamSettings.of(settings));
         registry.bind("door", Door.class, door);
         registry.bind("netty-http", new DoorComponent(door));
@@ -113,7 +116,7 @@ final class WarmUp implements StartupListener, Runnable {
         return door;
     }
 
-    private static RouteBuilder routes(String replica) {
+    private static RouteBuilder routes(String replica, Queue queue) {
         return new RouteBuilder() {
             @Override
             public void configure() {
@@ -123,7 +126,7 @@ final class WarmUp implements StartupListener, Runnable {
                         .process("prompt")
                         .to("model:*");
                 from("model:warm-up")
-                        .loadBalance(new AffinityBalancer(1))
+                        .loadBalance(new AffinityBalancer(queue, 1))
                         .to("vllm:" + replica)
                         .end();
             }

@@ -1,5 +1,6 @@
 package routes.affinity;
 
+import routes.queue.Queue;
 import routes.replica.Replica;
 
 /**
@@ -10,28 +11,26 @@ import routes.replica.Replica;
  */
 final class Rendezvous {
 
-    static final int NONE_FREE = -1;
-    static final int NONE_LEFT = -2;
-
     private Rendezvous() {}
 
     /**
      * The replica for a key. Has no side effects and may be asked again.
      *
      * @param tried bit i is set when pool[i] has failed this request
-     * @return an index into the pool; {@link #NONE_FREE} when all slots are taken; {@link #NONE_LEFT} when every replica has
-     *     been tried or can't be reached
+     * @param answers slots that are needed
+     * @return an index into the pool; {@link Queue#WAIT} when no replica has room; {@link Queue#NOBODY} when every replica
+     *     has been tried or can't be reached
      */
-    static int choose(long key, Replica[] pool, long tried) {
-        int best = NONE_LEFT;
+    static int choose(long key, Replica[] pool, long tried, int answers) {
+        int best = Queue.NOBODY;
         long bestScore = 0;
         for (int i = 0; i < pool.length; i++) {
             Replica replica = pool[i];
             if ((tried & 1L << i) != 0 || replica.socketAddress() == null) {
                 continue;
             }
-            if (!replica.hasFreeSlot()) {
-                best = best == NONE_LEFT ? NONE_FREE : best;
+            if (!replica.hasFree(replica.slotsFor(answers))) {
+                best = best == Queue.NOBODY ? Queue.WAIT : best;
                 continue;
             }
             long score = score(key, replica.hash());

@@ -6,10 +6,9 @@ import java.util.LinkedHashSet;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Function;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * The checked values of all {@link Setting}s for one start.
@@ -19,8 +18,6 @@ import java.util.regex.Pattern;
 public final class Settings {
 
     private static final long LONGEST_MILLIS = Duration.ofDays(3650).toMillis();
-    private static final Pattern DURATION = Pattern.compile("(\\d{1,9})\\s*(ms|s|m|h|d)?");
-    private static final Pattern BYTES = Pattern.compile("(\\d{1,18})\\s*([kmg]?)i?b?");
 
     private final Map<Setting, String> text = new EnumMap<>(Setting.class);
     private final Map<Setting, Long> numbers = new EnumMap<>(Setting.class);
@@ -39,8 +36,8 @@ public final class Settings {
                     }
                 }
                 case INTEGER -> numbers.put(setting, parseInteger(setting, value));
-                case BYTES -> numbers.put(setting, parseBytes(setting, value));
-                case DURATION -> numbers.put(setting, parseDuration(setting, value));
+                case BYTES -> numbers.put(setting, known(setting, value, Quantity.bytes(value)));
+                case DURATION -> numbers.put(setting, known(setting, value, Quantity.millis(value)));
             }
         }
         between(Setting.PORT, 0, 65535);
@@ -137,39 +134,8 @@ public final class Settings {
         }
     }
 
-    private static long parseBytes(Setting setting, String value) {
-        Matcher m = BYTES.matcher(value.toLowerCase(Locale.ROOT));
-        if (!m.matches()) {
-            throw invalid(setting, value, setting.kind().expected());
-        }
-        int shift =
-                switch (m.group(2)) {
-                    case "k" -> 10;
-                    case "m" -> 20;
-                    case "g" -> 30;
-                    default -> 0;
-                };
-        long number = Long.parseLong(m.group(1));
-        if (number > Long.MAX_VALUE >> shift) {
-            throw invalid(setting, value, setting.kind().expected());
-        }
-        return number << shift;
-    }
-
-    private static long parseDuration(Setting setting, String value) {
-        Matcher m = DURATION.matcher(value.toLowerCase(Locale.ROOT));
-        if (!m.matches()) {
-            throw invalid(setting, value, setting.kind().expected());
-        }
-        long number = Long.parseLong(m.group(1));
-        String unit = m.group(2) == null ? "ms" : m.group(2);
-        return switch (unit) {
-            case "ms" -> number;
-            case "s" -> number * 1_000;
-            case "m" -> number * 60_000;
-            case "h" -> number * 3_600_000;
-            default -> number * 86_400_000;
-        };
+    private static long known(Setting setting, String value, OptionalLong number) {
+        return number.orElseThrow(() -> invalid(setting, value, setting.kind().expected()));
     }
 
     private static IllegalArgumentException invalid(Setting setting, String value, String expected) {

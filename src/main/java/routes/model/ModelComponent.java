@@ -8,8 +8,10 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import org.apache.camel.Endpoint;
 import org.apache.camel.spi.annotations.Component;
+import org.apache.camel.support.CamelContextHelper;
 import org.apache.camel.support.DefaultComponent;
 import org.jspecify.annotations.Nullable;
+import routes.queue.Queue;
 
 /**
  * The directory of served models: the newest running consumer of a name wins, older ones finish what they have.
@@ -27,6 +29,16 @@ public final class ModelComponent extends DefaultComponent {
         endpoint.setName(remaining);
         setProperties(endpoint, parameters);
         return endpoint;
+    }
+
+    Queue queue() {
+        Queue queue = CamelContextHelper.findSingleByType(getCamelContext(), Queue.class);
+        if (queue == null) {
+            throw new IllegalStateException(
+                    "model: no Queue in the registry (expected: the gateway's configuration class,"
+                            + " routes.GatewayConfiguration)");
+        }
+        return queue;
     }
 
     synchronized void add(ModelConsumer consumer) {

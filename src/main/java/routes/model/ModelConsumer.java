@@ -6,15 +6,23 @@ import org.apache.camel.Processor;
 import org.apache.camel.ShutdownRunningTask;
 import org.apache.camel.spi.ShutdownAware;
 import org.apache.camel.support.DefaultConsumer;
+import routes.queue.Pool;
 
 /** The beginning of a model's route: in the directory while the route runs. */
 final class ModelConsumer extends DefaultConsumer implements ShutdownAware {
 
     private final ModelEndpoint endpoint;
+    private final Pool pool;
 
-    ModelConsumer(ModelEndpoint endpoint, Processor processor) {
+    ModelConsumer(ModelEndpoint endpoint, Processor processor, Pool pool) {
         super(endpoint, processor);
         this.endpoint = endpoint;
+        this.pool = pool;
+    }
+
+    /** The model's pool; the same as that of an older or newer route of the model. */
+    Pool pool() {
+        return pool;
     }
 
     /** The model's own name. */
@@ -36,6 +44,7 @@ final class ModelConsumer extends DefaultConsumer implements ShutdownAware {
     @Override
     protected void doStart() throws Exception {
         super.doStart();
+        pool.bounds(endpoint.queueBounds());
         endpoint.directory().add(this);
     }
 

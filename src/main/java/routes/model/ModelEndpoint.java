@@ -1,5 +1,6 @@
 package routes.model;
 
+import java.time.Duration;
 import org.apache.camel.AsyncEndpoint;
 import org.apache.camel.Category;
 import org.apache.camel.Consumer;
@@ -11,6 +12,8 @@ import org.apache.camel.spi.UriEndpoint;
 import org.apache.camel.spi.UriParam;
 import org.apache.camel.spi.UriPath;
 import org.apache.camel.support.DefaultEndpoint;
+import routes.config.Quantity;
+import routes.queue.Pool;
 
 /** Serve a model by name, or send a request to the route that serves the model it asks for. */
 @UriEndpoint(
@@ -32,6 +35,25 @@ public final class ModelEndpoint extends DefaultEndpoint implements AsyncEndpoin
 
     @UriParam(label = "consumer", description = "Other names for the model, separated by commas.")
     private String aliases = "";
+
+    @UriParam(
+            label = "consumer",
+            defaultValue = "1000",
+            description = "Most requests that wait for a slot of the model's replicas (503 beyond); 0 for no queue.")
+    private int queueLimit = Pool.Bounds.DEFAULT.requests();
+
+    @UriParam(
+            label = "consumer",
+            defaultValue = "256m",
+            description =
+                    "Most bytes of request bodies that wait for a slot (503 beyond), such as 65536, 64k, 32m or 1g.")
+    private String queueBytes = "256m";
+
+    @UriParam(
+            label = "consumer",
+            defaultValue = "30s",
+            description = "How long a request waits for a slot (503 beyond), such as 500ms, 30s or 2m.")
+    private String queueTimeout = "30s";
 
     public ModelEndpoint(String uri, ModelComponent component) {
         super(uri, component);
@@ -57,7 +79,9 @@ public final class ModelEndpoint extends DefaultEndpoint implements AsyncEndpoin
         if (name.isEmpty() || name.equals("*")) {
             throw new IllegalArgumentException("from: model:" + name + " (expected: the name of one model)");
         }
-        ModelConsumer consumer = new ModelConsumer(this, processor);
+        ModelConsumer consumer =
+                new ModelConsumer(this, processor, directory().queue().pool(name));
+        queueBounds();
         configureConsumer(consumer);
         return consumer;
     }
@@ -68,6 +92,38 @@ public final class ModelEndpoint extends DefaultEndpoint implements AsyncEndpoin
 
     public void setName(String name) {
         this.name = name;
+    }
+
+    /** @throws IllegalArgumentException saying which option is out of its range */
+    Pool.Bounds queueBounds() {
+        return new Pool.Bounds(
+                queueLimit,
+                Quantity.bytes("queueBytes", queueBytes),
+                Duration.ofMillis(Quantity.millis("queueTimeout", queueTimeout)));
+    }
+
+    public int getQueueLimit() {
+        return queueLimit;
+    }
+
+    public void setQueueLimit(int queueLimit) {
+        this.queueLimit = queueLimit;
+    }
+
+    public String getQueueBytes() {
+        return queueBytes;
+    }
+
+    public void setQueueBytes(String queueBytes) {
+        this.queueBytes = queueBytes;
+    }
+
+    public String getQueueTimeout() {
+        return queueTimeout;
+    }
+
+    public void setQueueTimeout(String queueTimeout) {
+        this.queueTimeout = queueTimeout;
     }
 
     public String getAliases() {

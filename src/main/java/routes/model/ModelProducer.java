@@ -61,7 +61,7 @@ final class ModelProducer extends DefaultAsyncProducer {
             callback.done(true);
             return true;
         }
-        request.servedBy(consumer.name());
+        request.servedBy(consumer.pool());
         return consumer.getAsyncProcessor().process(exchange, callback);
     }
 

@@ -4,6 +4,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 import net.openhft.hashing.LongHashFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -21,13 +22,16 @@ public final class Replica {
     private final long hash;
     private final AtomicInteger inFlight = new AtomicInteger();
     private final LongAdder errors = new LongAdder();
+    private final Consumer<Replica> onFreed;
     private volatile @Nullable InetSocketAddress socketAddress;
+    private volatile int wanted;
 
-    Replica(ReplicaAddress address, int index, int slots) {
+    Replica(ReplicaAddress address, int index, int slots, Consumer<Replica> onFreed) {
         this.address = address;
         this.name = address.toString();
         this.index = index;
         this.slots = slots;
+        this.onFreed = onFreed;
         this.hash = LongHashFunction.xx3().hashBytes(name.getBytes(StandardCharsets.UTF_8));
     }
 
@@ -55,22 +59,47 @@ public final class Replica {
         return inFlight.get();
     }
 
-    /** Takes a slot; false when all are taken. */
-    public boolean tryAcquire() {
-        for (int taken = inFlight.get(); taken < slots; taken = inFlight.get()) {
-            if (inFlight.compareAndSet(taken, taken + 1)) {
+    /** Slots that a request for so many answers takes: one each, and never more than there are. */
+    public int slotsFor(int answers) {
+        return Math.min(answers, slots);
+    }
+
+    /** Takes slots; false, and nothing taken, when there are not so many free. */
+    public boolean tryAcquire(int count) {
+        for (int taken = inFlight.get(); taken <= slots - count; taken = inFlight.get()) {
+            if (inFlight.compareAndSet(taken, taken + count)) {
                 return true;
             }
         }
         return false;
     }
 
-    public boolean hasFreeSlot() {
-        return inFlight.get() < slots;
+    /** Whether so many slots are free. */
+    public boolean hasFree(int count) {
+        return inFlight.get() <= slots - count;
     }
 
-    public void release() {
-        inFlight.decrementAndGet();
+    /** Gives slots back, and tells the queue when somebody waits for them. */
+    public void release(int count) {
+        inFlight.addAndGet(-count);
+        if (wanted != 0) {
+            onFreed.accept(this);
+        }
+    }
+
+    /** Whether somebody waits for a slot: then only the queue gives them out. */
+    public boolean isWanted() {
+        return wanted != 0;
+    }
+
+    /**
+     * More or fewer wait for a slot here.
+     *
+     * <p><b>Threading:</b> under the queue's lock.
+     */
+    @SuppressWarnings("NonAtomicVolatileUpdate")
+    public void wanted(int more) {
+        wanted += more;
     }
 
     /** Counts a failure of this replica: refused, reset, garbage or an answer that broke off. */

@@ -21,7 +21,18 @@ public final class Replicas {
     private static final Logger LOG = LoggerFactory.getLogger(Replicas.class);
 
     private final Map<ReplicaAddress, Replica> byAddress = new LinkedHashMap<>();
+    private final Consumer<Replica> onFreed;
     private Consumer<Replica> onNew = replica -> {};
+
+    /** Replicas that nobody waits for. */
+    public Replicas() {
+        this(replica -> {});
+    }
+
+    /** @param onFreed told when a slot is given back that somebody waits for; called by whoever gives it back */
+    public Replicas(Consumer<Replica> onFreed) {
+        this.onFreed = onFreed;
+    }
 
     /** Called for each replica that is named for the first time, and at once for those already known. */
     public synchronized void onNew(Consumer<Replica> listener) {
@@ -40,7 +51,7 @@ public final class Replicas {
         }
         Replica known = byAddress.get(address);
         if (known == null) {
-            known = new Replica(address, byAddress.size(), slots);
+            known = new Replica(address, byAddress.size(), slots, onFreed);
             byAddress.put(address, known);
             onNew.accept(known);
         } else if (known.slots() != slots) {

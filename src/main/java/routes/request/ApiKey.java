@@ -1,6 +1,7 @@
 package routes.request;
 
 import java.util.Set;
+import routes.quota.Quota;
 
 /**
  * Who asks: a client's key after it was recognised. Holds nothing secret; {@code id} and {@code tenant} may be logged.
@@ -9,8 +10,9 @@ import java.util.Set;
  * @param tenant who pays
  * @param models names of the models that the key may use; one that is {@code *} stands for every model
  * @param expiresAtEpochMillis first millisecond in which the key is no longer valid; {@link #NEVER} for none
+ * @param quota what it may use, and how its requests are treated
  */
-public record ApiKey(String id, String tenant, Set<String> models, long expiresAtEpochMillis) {
+public record ApiKey(String id, String tenant, Set<String> models, long expiresAtEpochMillis, Quota quota) {
 
     /** The set of models of a key that may use them all. */
     public static final Set<String> ALL_MODELS = Set.of("*");
@@ -25,6 +27,16 @@ public record ApiKey(String id, String tenant, Set<String> models, long expiresA
         if (tenant.isBlank()) {
             throw new IllegalArgumentException("tenant: blank (expected: a name)");
         }
+    }
+
+    /** A key without limits. */
+    public ApiKey(String id, String tenant, Set<String> models, long expiresAtEpochMillis) {
+        this(id, tenant, models, expiresAtEpochMillis, Quota.UNLIMITED);
+    }
+
+    /** The same key with this quota. */
+    public ApiKey with(Quota other) {
+        return new ApiKey(id, tenant, models, expiresAtEpochMillis, other);
     }
 
     /** Whether the key may use the model that the routes know by this name; exact, no case folding. */

@@ -7,6 +7,8 @@ import org.jspecify.annotations.Nullable;
 import routes.error.ErrorCode;
 import routes.error.GatewayException;
 import routes.net.TimerWheel;
+import routes.queue.Pool;
+import routes.queue.Waiter.Claim;
 import routes.relay.AnswerFacts;
 import routes.replica.Replica;
 
@@ -25,6 +27,12 @@ public final class InferenceRequest extends TimerWheel.Entry {
     /** What a connection passes on of itself. */
     public record Origin(Client client, EventLoop loop, BodyBudget budget, Consumer<InferenceRequest> onFinish) {}
 
+    /** A common rule of thumb for English text and code. */
+    private static final int BYTES_PER_TOKEN = 4;
+
+    /** What an answer is expected to have at most, when the client did not bound it lower. */
+    private static final int USUAL_ANSWER_TOKENS = 256;
+
     private final Origin origin;
     private final Api api;
     private final RequestHead head;
@@ -39,7 +47,7 @@ public final class InferenceRequest extends TimerWheel.Entry {
     private int bodyBytes;
     private @Nullable Prompt prompt;
     private long affinityKey;
-    private @Nullable String pool;
+    private @Nullable Pool pool;
     private @Nullable Replica replica;
     private @Nullable String affinity;
     private int attempts;
@@ -50,6 +58,9 @@ public final class InferenceRequest extends TimerWheel.Entry {
     private boolean answering;
     private int status;
     private long answerBytes;
+    private boolean hasWaited;
+    private long waitsSinceNanos;
+    private long waitedNanos;
     private long connectNanos = -1;
     private long firstByteNanos;
     private long firstTokenNanos;
@@ -143,9 +154,57 @@ public final class InferenceRequest extends TimerWheel.Entry {
         return affinityKey;
     }
 
-    /** The model's own name, whatever alias was asked for. */
-    public void servedBy(String name) {
-        pool = name;
+    /** The pool of the model that serves it, whatever alias was asked for. */
+    public void servedBy(Pool of) {
+        pool = of;
+    }
+
+    /** The pool that serves it; null before it was found. */
+    public @Nullable Pool pool() {
+        return pool;
+    }
+
+    /** Slots that it needs: one for each answer that is asked for. */
+    public int answers() {
+        Prompt read = prompt;
+        return read == null ? 1 : read.n();
+    }
+
+    /** What it asks of the queue. */
+    public Claim claim() {
+        ApiKey key = caller;
+        String tenant = key == null ? "" : key.tenant();
+        return new Claim(0, tenant, 1, expectedTokens());
+    }
+
+    /** Tokens of the prompt, estimated, and the most that the answers may have, or as many again as a guess. */
+    private long expectedTokens() {
+        long prompt = promptTokensEstimate();
+        Prompt read = this.prompt;
+        long answer = read == null || read.maxTokens() < 0
+                ? USUAL_ANSWER_TOKENS
+                : Math.min(read.maxTokens(), USUAL_ANSWER_TOKENS);
+        return prompt + answer * answers();
+    }
+
+    /** Tokens of the prompt as far as its bytes tell. */
+    public long promptTokensEstimate() {
+        return bodyBytes / BYTES_PER_TOKEN + 1L;
+    }
+
+    /** Waits for a slot from here on. */
+    public void waitBegins(long nowNanos) {
+        waitsSinceNanos = nowNanos;
+        hasWaited = true;
+    }
+
+    /** Does not wait any more; nothing when it did not. */
+    public void waitEnds(long nowNanos) {
+        if (waitsSinceNanos == 0) {
+            return;
+        }
+        waitedNanos += nowNanos - waitsSinceNanos;
+        waitsSinceNanos = 0;
     }
 
     /** @param why such as {@code home} or {@code spill} */
@@ -240,7 +299,7 @@ public final class InferenceRequest extends TimerWheel.Entry {
             return;
         }
         // before the client can know: it may ask again at once
-        lease.giveBackSlot();
+        lease.giveBackSlots();
         if (answering) {
             client().abort();
         } else {
@@ -335,7 +394,7 @@ public final class InferenceRequest extends TimerWheel.Entry {
 
     /** The pool that serves it; null before it was found. */
     public @Nullable String getPool() {
-        return pool;
+        return pool == null ? null : pool.name();
     }
 
     public @Nullable String getUser() {
@@ -383,6 +442,15 @@ public final class InferenceRequest extends TimerWheel.Entry {
 
     public long getStartMillis() {
         return startMillis;
+    }
+
+    /** Nanoseconds that it waited for slots; -1 when it did not. */
+    public long getQueuedNanos() {
+        if (!hasWaited) {
+            return -1;
+        }
+        long until = outcome == null ? System.nanoTime() : endNanos;
+        return waitedNanos + (waitsSinceNanos == 0 ? 0 : until - waitsSinceNanos);
     }
 
     /** Nanoseconds until the connection to the replica stood; 0 for one from the pool, -1 when none was used. */

@@ -1,11 +1,13 @@
 package routes.request;
 
 import org.jspecify.annotations.Nullable;
+import routes.queue.Queue;
+import routes.queue.Waiter;
 import routes.replica.Replica;
 
 /**
- * All that a request holds and must give back: buffered bytes and a slot. Given back once, by
- * {@link InferenceRequest#finish}; a slot earlier, when an attempt is over.
+ * All that a request holds and must give back: buffered bytes, its place in the queue, slots. Given back once, by
+ * {@link InferenceRequest#finish}; slots earlier, when an attempt is over.
  *
  * <p><b>Threading:</b> the request's event loop.
  */
@@ -13,7 +15,10 @@ public final class Lease {
 
     private final BodyBudget budget;
     private long bodyBytes;
-    private @Nullable Replica slotOf;
+    private @Nullable Replica slotsOf;
+    private int slots;
+    private @Nullable Queue queue;
+    private @Nullable Waiter waiter;
     private boolean closed;
 
     Lease(BodyBudget budget) {
@@ -38,32 +43,58 @@ public final class Lease {
         }
     }
 
-    /** Takes a slot of the replica; a slot taken before is given back first. */
-    public boolean tryTakeSlot(Replica replica) {
-        giveBackSlot();
-        if (closed || !replica.tryAcquire()) {
+    /** Takes the slots of the replica that so many answers need; slots taken before are given back first. */
+    public boolean tryTakeSlots(Replica replica, int answers) {
+        giveBackSlots();
+        int count = replica.slotsFor(answers);
+        if (closed || !replica.tryAcquire(count)) {
             return false;
         }
-        slotOf = replica;
+        slotsOf = replica;
+        slots = count;
         return true;
     }
 
-    /** Whether a slot of this replica is held. */
-    public boolean holdsSlotOf(Replica replica) {
-        return slotOf == replica;
+    /** The queue has taken the slots of the replica for this request. */
+    public void adoptSlots(Replica replica, int answers) {
+        giveBackSlots();
+        slotsOf = replica;
+        slots = replica.slotsFor(answers);
+        if (closed) {
+            giveBackSlots();
+        }
     }
 
-    public void giveBackSlot() {
-        Replica replica = slotOf;
-        slotOf = null;
+    /** Whether slots of this replica are held. */
+    public boolean holdsSlotsOf(Replica replica) {
+        return slotsOf == replica;
+    }
+
+    public void giveBackSlots() {
+        Replica replica = slotsOf;
+        slotsOf = null;
         if (replica != null) {
-            replica.release();
+            replica.release(slots);
+        }
+    }
+
+    /** Has a place in the queue until it is served, or leaves. */
+    public void queues(Queue in, Waiter as) {
+        queue = in;
+        waiter = as;
+        if (closed) {
+            in.leave(as);
         }
     }
 
     void close() {
         closed = true;
-        giveBackSlot();
+        Queue in = queue;
+        Waiter as = waiter;
+        if (in != null && as != null) {
+            in.leave(as);
+        }
+        giveBackSlots();
         giveBackBody();
     }
 }

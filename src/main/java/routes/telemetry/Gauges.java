@@ -6,6 +6,8 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 import routes.error.ErrorCode;
+import routes.queue.Pool;
+import routes.queue.Queue;
 import routes.replica.Replica;
 import routes.replica.Replicas;
 import routes.request.Outcome;
@@ -57,6 +59,33 @@ public final class Gauges {
     public Gauges replicas(Replicas replicas) {
         replicas.onNew(this::replica);
         return this;
+    }
+
+    /** How many wait in each pool, and for how long; those of later routes included. */
+    public Gauges queue(Queue queue) {
+        queue.onNew(pool -> {
+            pool("dromedary.requests.queued", "Requests that wait for a slot.", pool, pool::waiting);
+            pool("dromedary.queue.bytes", "Bytes of request bodies that wait for a slot.", pool, pool::bytes);
+            pool(
+                    "dromedary.queue.oldest.seconds",
+                    "How long the request has waited that has waited longest.",
+                    pool,
+                    () -> queue.oldestNanos(pool) / 1e9);
+            pool(
+                    "dromedary.queue.estimate.seconds",
+                    "How long a request that comes now will wait, as the last grants tell.",
+                    pool,
+                    pool::estimatedWaitSeconds);
+        });
+        return this;
+    }
+
+    private void pool(String name, String description, Pool pool, Supplier<Number> value) {
+        Gauge.builder(name, value)
+                .tag("pool", pool.name())
+                .description(description)
+                .strongReference(true)
+                .register(registry);
     }
 
     private void replica(Replica replica) {

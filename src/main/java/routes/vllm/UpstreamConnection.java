@@ -276,7 +276,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
             ctx().close();
         }
         // before the client can know: it may ask again at once
-        request.lease().giveBackSlot();
+        request.lease().giveBackSlots();
         request.client().end();
         conclude(request, head.status(), events);
         current.over();

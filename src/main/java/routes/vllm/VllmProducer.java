@@ -48,9 +48,9 @@ final class VllmProducer extends DefaultAsyncProducer {
             exchange.setException(
                     new IllegalStateException("vllm: the request has no prompt (expected: the step 'prompt' before)"));
             callback.done(false);
-        } else if (!request.lease().holdsSlotOf(endpoint.replica())
-                && !request.lease().tryTakeSlot(endpoint.replica())) {
-            exchange.setException(new GatewayException(ErrorCode.NO_CAPACITY));
+        } else if (!request.lease().holdsSlotsOf(endpoint.replica())
+                && !request.lease().tryTakeSlots(endpoint.replica(), request.answers())) {
+            exchange.setException(new GatewayException(ErrorCode.QUEUE_FULL));
             callback.done(false);
         } else {
             String pool = request.getPool();

@@ -16,9 +16,9 @@ import java.util.stream.Stream;
 final class LayeringTest {
 
     private static final String[] STAGES =
-            packages("door", "auth", "prompt", "model", "affinity", "vllm", "usage", "demo");
+            packages("door", "auth", "limits", "prompt", "model", "affinity", "vllm", "usage", "demo");
     private static final String[] SHARED =
-            packages("request", "error", "replica", "relay", "config", "telemetry", "net");
+            packages("request", "error", "replica", "queue", "quota", "relay", "config", "telemetry", "net");
 
     @ArchTest
     static final ArchRule stagesDoNotKnowOneAnother = slices().matching("routes.(*)..")

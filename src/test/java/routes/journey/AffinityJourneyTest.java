@@ -35,18 +35,21 @@ class AffinityJourneyTest {
         CountDownLatch go = new CountDownLatch(1);
         try (FakeReplica one = FakeReplica.start();
                 FakeReplica two = FakeReplica.start();
-                TestGateway gateway = TestGateway.serving(one.url() + "?slots=2", two.url() + "?slots=2");
+                TestGateway gateway = TestGateway.builder()
+                        .modelWith("queueLimit: 2", "m1", one.url() + "?slots=2", two.url() + "?slots=2")
+                        .start();
                 RawClient client = RawClient.connect(gateway.port())) {
             assertThat(client.exchange(about(SHARED, "warm")).status()).isEqualTo(200);
             String home = UsageLines.of(gateway, "warm").path("replica").asText();
             one.answering(Scripts.holding(go));
             two.answering(Scripts.holding(go));
             List<RawClient> crowd = new ArrayList<>();
-            for (int i = 0; i < 4; i++) {
+            for (int i = 0; i < 6; i++) {
                 crowd.add(RawClient.connect(gateway.port()).send(about(SHARED, "crowd-" + i)));
                 int taken = i + 1;
-                TestGateway.await(() -> one.active() + two.active() == taken, "request " + taken);
+                TestGateway.await(() -> one.active() + two.active() + gateway.queued() == taken, "request " + taken);
             }
+            assertThat(gateway.queued()).isEqualTo(2);
             assertThat(one.active()).isEqualTo(2);
             assertThat(two.active()).isEqualTo(2);
             assertThat(gateway.bean(Replicas.class).all())
@@ -55,7 +58,7 @@ class AffinityJourneyTest {
 
             RawResponse refused = client.exchange(about(SHARED, "refused"));
             assertThat(refused.status()).isEqualTo(503);
-            assertThat(refused.text()).contains("\"code\":\"no_capacity\"");
+            assertThat(refused.text()).contains("\"code\":\"queue_full\"");
             assertThat(refused.header("retry-after").orElseThrow()).matches("[1-9]\\d*");
             assertThat(refused.header("content-type")).contains("application/json");
             assertThat(one.active() + two.active()).isEqualTo(4);
@@ -68,13 +71,17 @@ class AffinityJourneyTest {
             assertThat(client.exchange(about(SHARED, "lone")).status()).isEqualTo(200);
 
             Map<String, JsonNode> lines = UsageLines.all(gateway);
-            for (int i = 0; i < 4; i++) {
+            for (int i = 0; i < 6; i++) {
                 JsonNode line = lines.get("crowd-" + i);
                 UsageLines.assertEnd(line, "success", 200, null);
+                assertThat(line.path("queue_ms").isNull()).isEqualTo(i < 4);
+                if (i >= 4) {
+                    continue;
+                }
                 assertThat(line.path("affinity").asText()).isEqualTo(i < 2 ? "home" : "spill");
                 assertThat(line.path("replica").asText().equals(home)).isEqualTo(i < 2);
             }
-            UsageLines.assertEnd(lines.get("refused"), "rejected", 503, "no_capacity");
+            UsageLines.assertEnd(lines.get("refused"), "rejected", 503, "queue_full");
             assertThat(lines.get("refused").path("attempts").asInt(-1)).isZero();
             assertThat(lines.get("lone").path("replica").asText()).isEqualTo(home);
             assertThat(lines.get("lone").path("affinity").asText()).isEqualTo("home");

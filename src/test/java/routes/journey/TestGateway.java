@@ -16,6 +16,7 @@ import org.apache.camel.CamelContext;
 import org.apache.camel.main.Main;
 import routes.GatewayConfiguration;
 import routes.door.Door;
+import routes.queue.Queue;
 import routes.replica.Replica;
 import routes.replica.Replicas;
 import routes.usage.UsageJournal;
@@ -79,6 +80,11 @@ final class TestGateway implements AutoCloseable {
         /** @param replicas base addresses, each with options if need be: {@code http://127.0.0.1:1234?slots=2} */
         Builder model(String name, String... replicas) {
             return route(modelRoute(name, "", replicas));
+        }
+
+        /** @param options of the model, such as {@code queueLimit: 2, queueTimeout: 300ms} */
+        Builder modelWith(String options, String name, String... replicas) {
+            return route(modelRoute(name, "\n  parameters: { " + options + " }", replicas));
         }
 
         Builder modelWithAliases(String name, String aliases, String... replicas) {
@@ -196,6 +202,11 @@ final class TestGateway implements AutoCloseable {
         return found;
     }
 
+    /** Requests that wait for a slot. */
+    int queued() {
+        return bean(Queue.class).waiting();
+    }
+
     /** The usage lines, once there are at least this many. */
     List<String> usageLines(int count) {
         await(() -> lines().size() >= count, "usage lines: " + lines());
@@ -215,8 +226,9 @@ final class TestGateway implements AutoCloseable {
     void awaitIdle() {
         await(() -> bean(Door.class).inFlight() == 0, "requests in flight");
         for (Replica replica : bean(Replicas.class).all()) {
-            await(() -> replica.inFlight() == 0, "slots of " + replica);
+            await(() -> replica.inFlight() == 0 && !replica.isWanted(), "slots of " + replica);
         }
+        await(() -> queued() == 0, "requests in the queue");
         await(() -> bean(UsageJournal.class).pending() == 0, "usage lines pending");
         await(() -> bean(routes.request.BodyBudget.class).used() == 0, "bytes of bodies");
     }
