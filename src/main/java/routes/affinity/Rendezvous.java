@@ -9,7 +9,7 @@ import routes.replica.Replica;
  *
  * <p><b>Threading:</b> stateless.
  */
-final class Rendezvous {
+public final class Rendezvous {
 
     private Rendezvous() {}
 
@@ -21,7 +21,7 @@ final class Rendezvous {
      * @return an index into the pool; {@link Queue#WAIT} when no replica has room; {@link Queue#NOBODY} when every replica
      *     has been tried or can't be reached
      */
-    static int choose(long key, Replica[] pool, long tried, int answers) {
+    public static int choose(long key, Replica[] pool, long tried, int answers) {
         int best = Queue.NOBODY;
         long bestScore = 0;
         for (int i = 0; i < pool.length; i++) {
