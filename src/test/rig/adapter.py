@@ -12,14 +12,14 @@ def ms(seconds):
 
 class Gateway(GatewayBase):
     name = "dromedary"
-    # limits, queue: issue C; health, dns, tls, load: issue D; cors: F; reload: G
-    caps = frozenset("auth usage metrics multi timeouts ids maxbody affinity drain".split())
+    # health, dns, tls, load: issue D; cors: F; reload: G
+    caps = frozenset("auth usage metrics limits queue multi timeouts ids maxbody affinity drain".split())
     U = UsageField(
         key_id="key_id", model="model_served", outcome="outcome", http_status="status", attempts="attempts",
         backend="replica", request_id="request_id", upstream_id="upstream_request_id", ttft_ms="ttft_ms",
         duration_ms="duration_ms", partial="partial")
     M = MetricName(in_flight="dromedary_requests_in_flight", queued="dromedary_requests_queued", slots_used="dromedary_slots_used",
-                   key_in_flight="", backend_errors="dromedary_replica_errors_total", backend_up="", reload_failures="",
+                   key_in_flight="dromedary_keys_requests_running", backend_errors="dromedary_replica_errors_total", backend_up="", reload_failures="",
                    backend_label="replica")
     outcomes = {**OUTCOMES, "rejected": {"rejected", "internal"}}
     policy = {"relay_usage_event": False, "hold_headers": False}
@@ -37,13 +37,16 @@ class Gateway(GatewayBase):
     def config_text(self, spec):
         out = [FRONT_DOOR]
         for i, model in enumerate(spec.models):
-            aliases = f"\n      parameters: {{ aliases: \"{', '.join(model.aliases)}\" }}" if model.aliases else ""
+            options = f"queueLimit: {spec.limits.queue_len}, queueTimeout: {ms(spec.limits.queue_wait)}"
+            if model.aliases:
+                options += f", aliases: \"{', '.join(model.aliases)}\""
             out.append(f"""
 - route:
     id: model-{i}
     errorHandler: {{ noErrorHandler: {{}} }}
     from:
-      uri: "model:{model.name}"{aliases}
+      uri: "model:{model.name}"
+      parameters: {{ {options} }}
       steps:
         - loadBalance:
             customLoadBalancer: {{ ref: affinity }}
@@ -77,6 +80,10 @@ class Gateway(GatewayBase):
             keys.append(f"  - id: {k.id}\n    tenant: tenant-{k.id}\n"
                         f"    sha256: {hashlib.sha256(k.secret.encode()).hexdigest()}\n"
                         f"    models: [{models}]\n    enabled: {str(not k.disabled).lower()}\n")
+            limits = {"requests-per-minute": k.rpm, "tokens-per-minute": k.tpm, "concurrent-requests": k.concurrency}
+            given = ", ".join(f"{name}: {value}" for name, value in limits.items() if value is not None)
+            if given:
+                keys.append(f"    limits: {{ {given} }}\n")
         self.write("keys.yaml", "".join(keys))
         self.write("routes.yaml", self.config_text(spec))
 
@@ -95,6 +102,7 @@ FRONT_DOOR = """
         serverInitializerFactory: "#door"
       steps:
         - process: { ref: auth }
+        - process: { ref: limits }
         - process: { ref: prompt }
         - to: model:*
 """

@@ -22,9 +22,11 @@ import routes.config.Setting;
 import routes.config.Settings;
 import routes.door.Door;
 import routes.door.DoorComponent;
+import routes.limits.LimitsStep;
 import routes.net.EventLoops;
 import routes.prompt.PromptStep;
 import routes.queue.Queue;
+import routes.quota.Quotas;
 import routes.replica.Replicas;
 import routes.request.ApiKey;
 import routes.request.BodyBudget;
@@ -53,7 +55,8 @@ public final class GatewayConfiguration implements CamelConfiguration {
 
         EventLoops loops =
                 new EventLoops(settings.integer(Setting.EVENT_LOOPS), settings.flag(Setting.NATIVE_TRANSPORT));
-        Keys keys = new Keys(keys(context, settings));
+        Quotas quotas = new Quotas();
+        Keys keys = new Keys(keys(context, settings, quotas));
         Queue queue = new Queue(System::nanoTime);
         Replicas replicas = new Replicas(queue::freed);
         Counters counters = new Counters();
@@ -67,6 +70,7 @@ public final class GatewayConfiguration implements CamelConfiguration {
         registry.bind("queue", Queue.class, queue);
         registry.bind("bodyBudget", BodyBudget.class, budget);
         registry.bind("keys", Keys.class, keys);
+        registry.bind("quotas", Quotas.class, quotas);
         registry.bind("usageJournal", UsageJournal.class, journal);
         registry.bind("upstreamSettings", UpstreamSettings.class, UpstreamSettings.of(settings));
         registry.bind("settings", Settings.class, settings);
@@ -75,6 +79,7 @@ public final class GatewayConfiguration implements CamelConfiguration {
         registry.bind("door", Door.class, door);
         registry.bind("netty-http", new DoorComponent(door));
         registry.bind("auth", new AuthStep(keys, journal::tryReserve));
+        registry.bind("limits", new LimitsStep());
         registry.bind(
                 "prompt", new PromptStep(settings.text(Setting.SESSION_HEADER).toLowerCase(Locale.ROOT)));
         int attempts = settings.integer(Setting.MAX_ATTEMPTS);
@@ -89,7 +94,7 @@ public final class GatewayConfiguration implements CamelConfiguration {
         registry.bind("drain", Drain.class, drain);
         context.addService(drain, true, true);
         context.addStartupListener(
-                (started, already) -> meters(started, door, budget, journal, counters, replicas, queue));
+                (started, already) -> meters(started, door, budget, journal, counters, replicas, queue, quotas));
         DemoReplicas demo = new DemoReplicas(context, settings);
         // before routes are read, which ask for their addresses
         demo.start();
@@ -104,10 +109,10 @@ public final class GatewayConfiguration implements CamelConfiguration {
         return context.getPropertiesComponent().resolveProperty(key);
     }
 
-    private static KeyStore keys(CamelContext context, Settings settings) {
+    private static KeyStore keys(CamelContext context, Settings settings, Quotas quotas) {
         String file = settings.text(Setting.KEYS_FILE);
         if (!file.isEmpty()) {
-            return KeyStore.load(Path.of(file));
+            return KeyStore.load(Path.of(file), quotas);
         }
         if ("dev".equals(context.getCamelContextExtension().getProfile())) {
             LOG.warn("Dev profile: the built-in key is in use; give gateway.keys-file for any other use");
@@ -134,7 +139,8 @@ public final class GatewayConfiguration implements CamelConfiguration {
             UsageJournal journal,
             Counters counters,
             Replicas replicas,
-            Queue queue) {
+            Queue queue,
+            Quotas quotas) {
         MeterRegistry registry = CamelContextHelper.findSingleByType(context, MeterRegistry.class);
         if (registry == null) {
             return;
@@ -144,6 +150,10 @@ public final class GatewayConfiguration implements CamelConfiguration {
                 .replicas(replicas)
                 .gauge("dromedary.requests.in.flight", "Requests between their head and their end.", door::inFlight)
                 .queue(queue)
+                .gauge(
+                        "dromedary.keys.requests.running",
+                        "Requests that count against the concurrency of a key or tenant with limits.",
+                        quotas::running)
                 .gauge("dromedary.client.connections", "Open connections of clients.", door::connections)
                 .gauge("dromedary.body.bytes", "Bytes of request bodies that are held.", budget::used)
                 .gauge(

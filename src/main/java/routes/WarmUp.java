@@ -22,6 +22,7 @@ import routes.config.Setting;
 import routes.config.Settings;
 import routes.door.Door;
 import routes.door.DoorComponent;
+import routes.limits.LimitsStep;
 import routes.net.EventLoops;
 import routes.prompt.PromptStep;
 import routes.queue.Queue;
@@ -111,6 +112,7 @@ final class WarmUp implements StartupListener, Runnable {
         registry.bind("door", Door.class, door);
         registry.bind("netty-http", new DoorComponent(door));
         registry.bind("auth", new AuthStep(new Keys(KeyStore.of(List.of(KeyEntry.ofSecret(key, SECRET)))), () -> true));
+        registry.bind("limits", new LimitsStep());
         registry.bind("prompt", new PromptStep(settings.text(Setting.SESSION_HEADER)));
         context.setStartupSummaryLevel(StartupSummaryLevel.Off);
         return door;
@@ -123,6 +125,7 @@ final class WarmUp implements StartupListener, Runnable {
                 errorHandler(noErrorHandler());
                 from("netty-http:http://127.0.0.1:0?serverInitializerFactory=#door")
                         .process("auth")
+                        .process("limits")
                         .process("prompt")
                         .to("model:*");
                 from("model:warm-up")

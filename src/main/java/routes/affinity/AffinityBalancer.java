@@ -213,13 +213,13 @@ public final class AffinityBalancer extends LoadBalancerSupport {
 
         void enter() {
             Pool pool = request.pool() == null ? queue.pool(getRouteId()) : request.pool();
+            request.lease().queues(queue, this);
             int answer = queue.enter(pool, this);
             if (answer != Queue.WAIT) {
                 granted(answer);
                 return;
             }
             long now = System.nanoTime();
-            request.lease().queues(queue, this);
             request.waitBegins(now);
             request.pending(this::requestEnded);
             TimerWheel.of(request.loop())
@@ -227,8 +227,8 @@ public final class AffinityBalancer extends LoadBalancerSupport {
         }
 
         @Override
-        protected int choose() {
-            return Rendezvous.choose(request.affinityKey(), replicas, tried, request.answers());
+        protected int choose(int slots) {
+            return Rendezvous.choose(request.affinityKey(), replicas, tried, slots);
         }
 
         @Override

@@ -7,6 +7,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import routes.quota.Quota;
+import routes.quota.Quotas;
+import routes.quota.Terms;
 import routes.request.ApiKey;
 
 /**
@@ -17,19 +20,28 @@ import routes.request.ApiKey;
 public final class KeyStore {
 
     private final Map<Sha256, ApiKey> keys;
+    private final @Nullable Quotas quotas;
 
-    private KeyStore(Map<Sha256, ApiKey> keys) {
+    private KeyStore(Map<Sha256, ApiKey> keys, @Nullable Quotas quotas) {
         this.keys = keys;
+        this.quotas = quotas;
     }
 
     /**
      * Reads {@code keys.yaml}.
      *
      * <p><b>Failure:</b> {@link IllegalArgumentException} with one line that names the file, the place and what is
-     * expected there; never a part of a secret or a hash.
+     * expected there; never a part of a secret or a hash. Nothing has changed then.
+     *
+     * @param quotas the counters, with which the keys go on where they have some already
      */
+    public static KeyStore load(Path file, Quotas quotas) {
+        return of(file + ": ", KeysFile.read(file), quotas);
+    }
+
+    /** The same with counters of its own: limits start anew with each store. */
     public static KeyStore load(Path file) {
-        return of(file + ": ", KeysFile.read(file));
+        return load(file, new Quotas());
     }
 
     /**
@@ -37,21 +49,41 @@ public final class KeyStore {
      *
      * @param name what messages call the source, such as {@code keys.yaml}
      */
-    public static KeyStore parse(String name, String text) {
-        return of(name + ": ", KeysFile.parse(name, text));
+    public static KeyStore parse(String name, String text, Quotas quotas) {
+        return of(name + ": ", KeysFile.parse(name, text), quotas);
     }
 
     /**
-     * The same from entries made by the program.
+     * The same from entries made by the program; their keys keep the quotas that they carry.
      *
      * @throws IllegalArgumentException if two entries share an id or a secret
      */
     public static KeyStore of(List<KeyEntry> entries) {
-        return of("", entries);
+        refuseDoubles("", entries);
+        Map<Sha256, ApiKey> keys = new HashMap<>();
+        for (KeyEntry entry : entries) {
+            if (entry.enabled()) {
+                keys.put(entry.hash(), entry.key());
+            }
+        }
+        return new KeyStore(keys, null);
     }
 
-    private static KeyStore of(String source, List<KeyEntry> entries) {
+    private static KeyStore of(String source, KeysFile.Contents contents, Quotas quotas) {
+        refuseDoubles(source, contents.keys());
         Map<Sha256, ApiKey> keys = new HashMap<>();
+        for (KeyEntry entry : contents.keys()) {
+            if (entry.enabled()) {
+                ApiKey key = entry.key();
+                Terms shared = contents.tenants().getOrDefault(key.tenant(), Terms.NONE);
+                Quota quota = quotas.quota(key.id(), entry.terms(), key.tenant(), shared, contents.prices());
+                keys.put(entry.hash(), key.with(quota));
+            }
+        }
+        return new KeyStore(keys, quotas);
+    }
+
+    private static void refuseDoubles(String source, List<KeyEntry> entries) {
         Map<Sha256, String> owners = new HashMap<>();
         Set<String> ids = new HashSet<>();
         for (KeyEntry entry : entries) {
@@ -65,11 +97,20 @@ public final class KeyStore {
                 throw new IllegalArgumentException(
                         source + "keys '" + owner + "' and '" + id + "' have the same secret (expected: each its own)");
             }
-            if (entry.enabled()) {
-                keys.put(entry.hash(), entry.key());
-            }
         }
-        return new KeyStore(keys);
+    }
+
+    /** The store replaces another: counters that nobody needs any more can go. */
+    void tookForce() {
+        if (quotas != null) {
+            Set<String> ids = new HashSet<>();
+            Set<String> tenants = new HashSet<>();
+            for (ApiKey key : keys.values()) {
+                ids.add(key.id());
+                tenants.add(key.tenant());
+            }
+            quotas.retain(ids, tenants);
+        }
     }
 
     /**

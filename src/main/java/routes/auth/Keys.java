@@ -16,8 +16,10 @@ public final class Keys {
         this.current = current;
     }
 
+    /** Takes effect at the next look-up. Requests that run keep the key as they found it. */
     public void replace(KeyStore next) {
         current = next;
+        next.tookForce();
     }
 
     public KeyStore current() {

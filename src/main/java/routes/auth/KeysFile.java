@@ -14,21 +14,13 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import org.snakeyaml.engine.v2.api.LoadSettings;
-import org.snakeyaml.engine.v2.api.lowlevel.Compose;
-import org.snakeyaml.engine.v2.exceptions.Mark;
-import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
-import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
-import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
-import org.snakeyaml.engine.v2.nodes.NodeTuple;
-import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
+import routes.quota.Prices;
+import routes.quota.Terms;
 import routes.request.ApiKey;
 
 /**
@@ -42,25 +34,42 @@ import routes.request.ApiKey;
  *     models: ["*"]          # or names; all when left out
  *     expires: 2027-01-01    # its start in UTC, or an instant such as 2027-01-01T08:00:00+01:00; never when left out
  *     enabled: true          # when left out
+ *     plan: gold             # one of the plans below; none when left out
+ *     limits:                # this key's own, which count before those of its plan; see {@link routes.quota.Term}
+ *       tokens-per-day: 5000000
+ * plans:
+ *   gold: { requests-per-minute: 600, concurrent-requests: 32, money-per-month: 250.00, on-exhausted: end }
+ * tenants:
+ *   team-a:                  # what all keys of the tenant have together
+ *     limits: { requests-per-minute: 1000, weight: 4 }
+ * prices:                    # for a million tokens, by the model's own name; "*" is every other model
+ *   "*": { input: 0.50, cached-input: 0.05, output: 2.00 }
  * </pre>
- *
- * <p>Works on YAML's nodes, not on objects made from them: a hash of digits only stays text, and messages know the line.
  */
 final class KeysFile {
 
-    private static final int MAX_CHARACTERS = 64 << 20;
-    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._:@/-]{1,128}");
-    private static final Set<String> FIELDS = Set.of("id", "tenant", "sha256", "models", "expires", "enabled");
-    private static final String FIELDS_IN_ORDER = "id, tenant, sha256, models, expires or enabled";
+    /**
+     * What a file says.
+     *
+     * @param tenants terms of those tenants that have some
+     */
+    record Contents(List<KeyEntry> keys, Map<String, Terms> tenants, Prices prices) {}
+
+    private static final Set<String> PARTS = Set.of("keys", "plans", "tenants", "prices");
+    private static final String PARTS_IN_ORDER = "keys, plans, tenants or prices";
+    private static final Set<String> FIELDS =
+            Set.of("id", "tenant", "sha256", "models", "expires", "enabled", "plan", "limits");
+    private static final String FIELDS_IN_ORDER = "id, tenant, sha256, models, expires, enabled, plan or limits";
+    private static final Set<String> TENANT_FIELDS = Set.of("plan", "limits");
     private static final Sha256 HASH_OF_NOTHING = Sha256.of("");
 
-    private final String name;
+    private final YamlReader yaml;
 
-    private KeysFile(String name) {
-        this.name = name;
+    private KeysFile(YamlReader yaml) {
+        this.yaml = yaml;
     }
 
-    static List<KeyEntry> read(Path file) {
+    static Contents read(Path file) {
         try {
             return parse(file.toString(), Files.readString(file));
         } catch (NoSuchFileException e) {
@@ -72,90 +81,96 @@ final class KeysFile {
         }
     }
 
-    static List<KeyEntry> parse(String name, String text) {
-        return new KeysFile(name).entries(text);
+    static Contents parse(String name, String text) {
+        return new KeysFile(new YamlReader(name)).contents(text);
     }
 
-    private List<KeyEntry> entries(String text) {
-        Map<String, Node> top = fields(document(text), "a mapping with the list 'keys'", Set.of("keys"), "keys");
+    private Contents contents(String text) {
+        Node document = yaml.document(text, "a list 'keys'");
+        Map<String, Node> top = yaml.fields(document, "", "a mapping with the list 'keys'", PARTS, PARTS_IN_ORDER);
+        TermsReader terms = new TermsReader(yaml, top.get("prices"), top.get("plans"));
         if (!(top.get("keys") instanceof SequenceNode list) || list.getValue().isEmpty()) {
-            throw invalid(top.get("keys"), "'keys' holds no key (expected: a list of at least one)");
+            throw yaml.invalid(top.get("keys"), "'keys' holds no key (expected: a list of at least one)");
         }
         List<KeyEntry> entries = new ArrayList<>(list.getValue().size());
-        for (Node entry : list.getValue()) {
-            entries.add(entry(entry));
+        Set<String> tenantsOfKeys = new HashSet<>();
+        for (Node node : list.getValue()) {
+            KeyEntry entry = entry(node, terms);
+            entries.add(entry);
+            tenantsOfKeys.add(entry.key().tenant());
         }
-        return entries;
+        return new Contents(entries, tenants(top.get("tenants"), terms, tenantsOfKeys), terms.prices());
     }
 
-    private Node document(String text) {
-        LoadSettings settings = LoadSettings.builder()
-                .setLabel(name)
-                .setCodePointLimit(MAX_CHARACTERS)
-                .build();
-        try {
-            Optional<Node> document = new Compose(settings).composeString(text);
-            return document.orElseThrow(
-                    () -> new IllegalArgumentException(name + ": is empty (expected: a list 'keys')"));
-        } catch (MarkedYamlEngineException e) {
-            throw new IllegalArgumentException(
-                    name + line(e.getProblemMark()) + ": is not valid YAML: " + e.getProblem(), e);
-        } catch (YamlEngineException e) {
-            throw new IllegalArgumentException(name + ": is not valid YAML", e);
+    private Map<String, Terms> tenants(@Nullable Node node, TermsReader reader, Set<String> known) {
+        Map<String, Terms> tenants = new HashMap<>();
+        if (node != null) {
+            yaml.named(node, "tenant", "a mapping of tenants, each with limits or a plan")
+                    .forEach((name, tenant) -> {
+                        String where = "tenant '" + name + "': ";
+                        if (!known.contains(name)) {
+                            throw yaml.invalid(tenant, where + "no key has it (expected: the tenant of a key above)");
+                        }
+                        Map<String, Node> fields = yaml.fields(
+                                tenant, where, "a mapping with plan or limits", TENANT_FIELDS, "plan or limits");
+                        tenants.put(name, reader.terms(fields.get("plan"), fields.get("limits"), where));
+                    });
         }
+        return tenants;
     }
 
-    private KeyEntry entry(Node node) {
-        Map<String, Node> fields = fields(node, "a key: a mapping with id, tenant and sha256", FIELDS, FIELDS_IN_ORDER);
-        String id = named(required(node, fields, null, "id"), null, "id");
-        String tenant = named(required(node, fields, id, "tenant"), id, "tenant");
-        Sha256 hash = hash(required(node, fields, id, "sha256"), id);
-        ApiKey key = new ApiKey(id, tenant, models(fields.get("models"), id), expires(fields.get("expires"), id));
-        return new KeyEntry(key, hash, enabled(fields.get("enabled"), id));
+    private KeyEntry entry(Node node, TermsReader reader) {
+        Map<String, Node> fields =
+                yaml.fields(node, "", "a key: a mapping with id, tenant and sha256", FIELDS, FIELDS_IN_ORDER);
+        String id = yaml.name(required(node, fields, "a key ", "id"), "id: ");
+        String where = "key '" + id + "': ";
+        String of = "key '" + id + "' ";
+        String tenant = yaml.name(required(node, fields, of, "tenant"), where + "tenant: ");
+        Sha256 hash = hash(required(node, fields, of, "sha256"), where + "sha256: ");
+        ApiKey key = new ApiKey(
+                id,
+                tenant,
+                models(fields.get("models"), where + "models: "),
+                expires(fields.get("expires"), where + "expires: "));
+        Terms terms = reader.terms(fields.get("plan"), fields.get("limits"), where);
+        return new KeyEntry(key, hash, enabled(fields.get("enabled"), where + "enabled: "), terms);
     }
 
-    private Sha256 hash(Node node, String id) {
-        String hex = text(node, id, "sha256");
+    private Sha256 hash(Node node, String where) {
+        String hex = yaml.text(node, where);
         Sha256 hash;
         try {
             hash = Sha256.parse(hex);
         } catch (IllegalArgumentException e) {
             // may be the secret itself, in the wrong place: not shown
-            throw invalid(
-                    node,
-                    field(id, "sha256") + "not a hash (expected: the 64 hex digits of printf %s \"$KEY\" | sha256sum)");
+            throw yaml.invalid(
+                    node, where + "not a hash (expected: the 64 hex digits of printf %s \"$KEY\" | sha256sum)");
         }
         if (hash.equals(HASH_OF_NOTHING)) {
-            throw invalid(node, field(id, "sha256") + "the hash of an empty secret (expected: $KEY to be set)");
+            throw yaml.invalid(node, where + "the hash of an empty secret (expected: $KEY to be set)");
         }
         return hash;
     }
 
-    private Set<String> models(@Nullable Node node, String id) {
+    private Set<String> models(@Nullable Node node, String where) {
         if (node == null) {
             return ApiKey.ALL_MODELS;
         }
         if (!(node instanceof SequenceNode list) || list.getValue().isEmpty()) {
-            throw invalid(node, field(id, "models") + "not a list of names (expected: [\"*\"] or names of models)");
+            throw yaml.invalid(node, where + "not a list of names (expected: [\"*\"] or names of models)");
         }
         Set<String> models = new HashSet<>();
         for (Node item : list.getValue()) {
-            String model = text(item, id, "models");
-            if (model.isBlank() || (model.contains("*") && !model.equals("*"))) {
-                throw invalid(
-                        item,
-                        field(id, "models") + "a pattern or blank (expected: a model's whole name, or \"*\" alone)");
-            }
-            models.add(model);
+            models.add(yaml.model(item, where));
         }
         return models;
     }
 
-    private long expires(@Nullable Node node, String id) {
+    private long expires(@Nullable Node node, String where) {
         if (node == null) {
             return ApiKey.NEVER;
         }
-        String text = text(node, id, "expires");
+        String text = yaml.text(node, where);
         try {
             return text.indexOf('T') < 0
                     ? LocalDate.parse(text)
@@ -164,93 +179,25 @@ final class KeysFile {
                             .toEpochMilli()
                     : OffsetDateTime.parse(text).toInstant().toEpochMilli();
         } catch (DateTimeException | ArithmeticException e) {
-            throw invalid(node, field(id, "expires") + "not a date (expected: as 2027-01-01 or 2027-01-01T00:00:00Z)");
+            throw yaml.invalid(node, where + "not a date (expected: as 2027-01-01 or 2027-01-01T00:00:00Z)");
         }
     }
 
-    private boolean enabled(@Nullable Node node, String id) {
+    private boolean enabled(@Nullable Node node, String where) {
         if (node == null) {
             return true;
         }
         if (!node.getTag().equals(Tag.BOOL)) {
-            throw invalid(node, field(id, "enabled") + "not a truth value (expected: true or false)");
+            throw yaml.invalid(node, where + "not a truth value (expected: true or false)");
         }
-        return Boolean.parseBoolean(text(node, id, "enabled"));
+        return Boolean.parseBoolean(yaml.text(node, where));
     }
 
-    private Map<String, Node> fields(Node node, String expected, Set<String> known, String listed) {
-        if (!(node instanceof MappingNode mapping)) {
-            throw invalid(node, "found " + kind(node) + " (expected: " + expected + ")");
-        }
-        Map<String, Node> fields = new HashMap<>();
-        for (NodeTuple tuple : mapping.getValue()) {
-            String field = tuple.getKeyNode() instanceof ScalarNode scalar ? scalar.getValue() : "";
-            if (!known.contains(field)) {
-                throw invalid(tuple.getKeyNode(), "unknown field " + quoted(field) + " (expected: " + listed + ")");
-            }
-            if (fields.put(field, tuple.getValueNode()) != null) {
-                throw invalid(tuple.getKeyNode(), "field '" + field + "' appears twice (expected: once)");
-            }
-        }
-        return fields;
-    }
-
-    private Node required(Node entry, Map<String, Node> fields, @Nullable String id, String field) {
+    private Node required(Node entry, Map<String, Node> fields, String which, String field) {
         Node node = fields.get(field);
         if (node == null) {
-            throw invalid(
-                    entry,
-                    (id == null ? "a key" : "key '" + id + "'") + " without " + field
-                            + " (expected: id, tenant and sha256)");
+            throw yaml.invalid(entry, which + "without " + field + " (expected: id, tenant and sha256)");
         }
         return node;
-    }
-
-    private String named(Node node, @Nullable String id, String field) {
-        String text = text(node, id, field);
-        if (!NAME.matcher(text).matches()) {
-            throw invalid(node, field(id, field) + "not a name (expected: 1 to 128 of A-Z a-z 0-9 . _ : @ / -)");
-        }
-        return text;
-    }
-
-    private String text(Node node, @Nullable String id, String field) {
-        if (!(node instanceof ScalarNode scalar) || node.getTag().equals(Tag.NULL)) {
-            throw invalid(node, field(id, field) + "found " + kind(node) + " (expected: one value)");
-        }
-        return scalar.getValue();
-    }
-
-    private IllegalArgumentException invalid(@Nullable Node node, String problem) {
-        return new IllegalArgumentException(name + (node == null ? "" : line(node.getStartMark())) + ": " + problem);
-    }
-
-    private static String field(@Nullable String id, String field) {
-        return id == null ? field + ": " : "key '" + id + "': " + field + ": ";
-    }
-
-    /** A field's name cut short and printable: it may be anything, a secret that slipped in front of a colon included. */
-    private static String quoted(String field) {
-        return field.length() <= 32 && NAME.matcher(field).matches() ? "'" + field + "'" : "with an odd name";
-    }
-
-    private static String kind(Node node) {
-        if (node.getTag().equals(Tag.NULL)) {
-            return "nothing";
-        }
-        return switch (node.getNodeType()) {
-            case SCALAR -> "a single value";
-            case SEQUENCE -> "a list";
-            case MAPPING -> "a mapping";
-            case ANCHOR -> "an anchor";
-        };
-    }
-
-    private static String line(Optional<Mark> mark) {
-        return mark.isPresent() ? ":" + lineNumber(mark) : "";
-    }
-
-    private static int lineNumber(Optional<Mark> mark) {
-        return mark.map(Mark::getLine).orElse(-1) + 1;
     }
 }

@@ -36,6 +36,14 @@ public final class ErrorBody {
         return json.toString().getBytes(StandardCharsets.UTF_8);
     }
 
+    /** The error as the last event of a stream that has begun, with the end that the API's clients wait for. */
+    public static byte[] event(GatewayException error, @Nullable String path) {
+        String json = new String(render(error, path), StandardCharsets.UTF_8);
+        boolean anthropic = path != null && path.startsWith("/v1/messages");
+        String event = anthropic ? "event: error\ndata: " + json + "\n\n" : "data: " + json + "\n\ndata: [DONE]\n\n";
+        return event.getBytes(StandardCharsets.UTF_8);
+    }
+
     /**
      * A short, printable piece of client input for a message: at most 64 characters, everything but printable ASCII as
      * {@code ?}, so that it can forge neither JSON nor a log line.

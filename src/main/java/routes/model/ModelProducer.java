@@ -61,8 +61,23 @@ final class ModelProducer extends DefaultAsyncProducer {
             callback.done(true);
             return true;
         }
+        try {
+            reserve(request, consumer.name());
+        } catch (GatewayException refused) {
+            exchange.setException(refused);
+            callback.done(true);
+            return true;
+        }
         request.servedBy(consumer.pool());
         return consumer.getAsyncProcessor().process(exchange, callback);
+    }
+
+    /** Takes all that the request needs of its key's quota, once, however many models its route sends it to. */
+    private static void reserve(InferenceRequest request, String model) throws GatewayException {
+        ApiKey key = request.caller();
+        if (key != null && request.pool() == null) {
+            request.lease().reserved(key.quota().reserve(model, request.answers(), request.promptTokensEstimate()));
+        }
     }
 
     private void list(InferenceRequest request) {

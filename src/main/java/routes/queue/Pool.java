@@ -2,10 +2,13 @@ package routes.queue;
 
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
+import routes.replica.Replica;
 
 /**
  * The waiters of one model: its bounds, its priority classes and their lines. Outlives the routes that serve the model.
@@ -52,10 +55,16 @@ public final class Pool {
     private volatile long bytes;
     private volatile long meanGrantNanos;
 
+    /** How many wait for which replicas. */
+    private final IdentityHashMap<List<Replica>, Integer> wishes = new IdentityHashMap<>();
+
     private final TreeMap<Integer, PriorityClass> classes = new TreeMap<>();
     private long lineNumber;
     private long lastGrantNanos;
     private boolean grantedBefore;
+    /** Tokens served to its tenants, for each of those who waited; compared among pools that want the same slot. */
+    double served;
+
     /** The round of the queue in which nobody here could be served. */
     long servedNobodyIn;
 
@@ -102,7 +111,17 @@ public final class Pool {
         return classes.values();
     }
 
-    void add(Waiter waiter) {
+    /** Somebody waits again: a pool that asked for nothing has no claim on the time before. */
+    void returns(List<Pool> busy) {
+        double least = Double.MAX_VALUE;
+        for (Pool other : busy) {
+            least = Math.min(least, other.served);
+        }
+        served = busy.isEmpty() ? served : Math.max(served, least);
+    }
+
+    /** @return whether it is the first that waits for these replicas */
+    boolean add(Waiter waiter) {
         PriorityClass of = classes.computeIfAbsent(waiter.claim.priority(), PriorityClass::new);
         Line line = of.line(waiter.claim.tenant());
         if (line.isEmpty()) {
@@ -118,10 +137,15 @@ public final class Pool {
         waiter.line = line;
         waiting++;
         bytes += waiter.wish.bytes();
+        return count(waiter.wish.candidates(), 1) == 1;
     }
 
-    /** Takes a waiter out. */
-    void remove(Waiter waiter) {
+    /**
+     * Takes a waiter out.
+     *
+     * @return whether it was the last that waits for these replicas
+     */
+    boolean remove(Waiter waiter) {
         Line line = lineOf(waiter);
         line.remove(waiter);
         waiting--;
@@ -129,19 +153,31 @@ public final class Pool {
         if (line.isEmpty()) {
             PriorityClass of = classOf(line);
             of.active.remove(line);
-            of.forgetIdleLines();
         }
+        return count(waiter.wish.candidates(), -1) == 0;
+    }
+
+    /** Those who wait for the same replicas share one list of them. */
+    private int count(List<Replica> wanted, int more) {
+        Integer left = wishes.merge(wanted, more, (a, b) -> a + b == 0 ? null : a + b);
+        return left == null ? 0 : left;
     }
 
     /** A waiter has been served what it is expected to cost. */
     void charge(Waiter waiter, long nowNanos) {
         Line line = lineOf(waiter);
         PriorityClass of = classOf(line);
-        of.leastServed = Math.max(of.leastServed, line.served);
+        of.leastServed = Math.max(of.leastServed, of.least(line));
+        int tenants = line.isEmpty() ? 1 : 0;
+        for (PriorityClass each : classes.values()) {
+            tenants += each.active.size();
+        }
+        served += waiter.claim.tokens() / (double) tenants;
         charge(line, waiter.claim.tokens() / (double) waiter.claim.weight());
+        of.forgetIdleLines();
         if (grantedBefore) {
             long since = nowNanos - lastGrantNanos;
-            meanGrantNanos += (long) ((since - meanGrantNanos) * NEWEST);
+            meanGrantNanos = meanGrantNanos == 0 ? since : meanGrantNanos + (long) ((since - meanGrantNanos) * NEWEST);
         }
         grantedBefore = waiting > 0;
         lastGrantNanos = nowNanos;
@@ -212,6 +248,11 @@ public final class Pool {
 
         private Line line(String tenant) {
             return lines.computeIfAbsent(tenant, name -> new Line(name, priority, lineNumber++));
+        }
+
+        /** What the one whose turn it is has been served, whether it or another could use the slot. */
+        private double least(Line granted) {
+            return active.isEmpty() ? granted.served : Math.min(granted.served, active.first().served);
         }
 
         private void forgetIdleLines() {

@@ -2,6 +2,7 @@ package routes.queue;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -20,6 +21,12 @@ import routes.replica.Replica;
  * ({@link Replica#isWanted}), newcomers come here too and stand behind, and a slot that is given back goes on under the
  * lock to whoever is next. No wake-up is lost: a waiter says that it wants its replicas before it looks for a free slot
  * the last time, and a slot is free before its giver looks whether somebody wants it; so one of the two sees the other.
+ *
+ * <p>Of several pools that want a slot, the one with the most urgent waiter gets it, else the one whose tenants have got the
+ * least, each counted alike: a crowd in one model does not delay another model on the same replica.
+ *
+ * <p>A request that needs several slots may be passed by only so often; then the slots of the replica it would like best are
+ * gathered for it, and count as taken meanwhile.
  *
  * <p>One lock serves all pools, since replicas may stand in several. It is taken only while slots are short, for a few
  * microseconds: entering, leaving and serving cost O(log tenants), and waiters are woken after it was left.
@@ -40,7 +47,7 @@ public final class Queue {
     /** Waiters that are asked for their choice when one slot is free. */
     private static final int MAX_ASKED = 32;
 
-    /** How often one that needs several slots is passed by; then slots are kept for it. */
+    /** How often one that needs several slots is passed by; then they are gathered for it. */
     private static final int MAX_OVERTAKEN = 16;
 
     private final Object lock = new Object();
@@ -48,6 +55,26 @@ public final class Queue {
     private final Map<String, Pool> pools = new TreeMap<>();
     /** Pools in which somebody waits. */
     private final List<Pool> busy = new ArrayList<>();
+    /** Replicas that somebody waits for. */
+    private final Map<Replica, Desk> desks = new HashMap<>();
+
+    /**
+     * A replica that somebody waits for.
+     *
+     * <p><b>Threading:</b> guarded by the queue's lock.
+     */
+    private static final class Desk {
+        final Replica replica;
+        /** Those in which somebody waits for it. */
+        final List<Pool> pools = new ArrayList<>();
+        /** Gets every slot that frees until it has enough. */
+        @Nullable
+        Waiter gathering;
+
+        Desk(Replica replica) {
+            this.replica = replica;
+        }
+    }
 
     private Consumer<Pool> onNew = pool -> {};
     private final Waiter[] asked = new Waiter[MAX_ASKED];
@@ -98,28 +125,27 @@ public final class Queue {
      *     {@link #leave} is first; {@link #NOBODY} or {@link #FULL}
      */
     public int enter(Pool pool, Waiter waiter) {
-        Waiter woken;
+        Waiter woken = null;
         int answer;
         synchronized (lock) {
             if (waiter.state != Waiter.State.NEW) {
                 throw new IllegalStateException("has entered before");
             }
-            if (waiter.choose() == NOBODY) {
-                waiter.state = Waiter.State.OVER;
-                return NOBODY;
-            }
             add(pool, waiter);
-            // all who came before have been served as far as they can be
-            woken = waiter.choose() >= 0 ? serve(waiter) : null;
+            int chosen = waiter.choose(waiter.wish.answers());
+            if (chosen >= 0) {
+                woken = serve(pool, waiter);
+            }
             if (waiter.state == Waiter.State.GRANTED) {
-                waiter.state = Waiter.State.OVER;
                 answer = waiter.chosen;
-            } else if (pool.isOverBounds()) {
+            } else if (chosen == NOBODY || pool.isOverBounds()) {
                 remove(pool, waiter);
-                waiter.state = Waiter.State.OVER;
-                answer = FULL;
+                answer = chosen == NOBODY ? NOBODY : FULL;
             } else {
                 answer = WAIT;
+            }
+            if (answer != WAIT) {
+                waiter.state = Waiter.State.OVER;
             }
         }
         wake(woken);
@@ -140,8 +166,7 @@ public final class Queue {
             Pool pool = waiter.pool;
             if (was == Waiter.State.WAITING && pool != null) {
                 remove(pool, waiter);
-                // slots may have been kept for it
-                woken = waiter.wish.answers() > 1 ? serve(null) : null;
+                woken = serve(stopGathering(waiter), null);
             }
         }
         wake(woken);
@@ -159,16 +184,17 @@ public final class Queue {
         }
         Waiter woken;
         synchronized (lock) {
-            woken = serve(null);
+            woken = serve(desks.get(replica), null);
         }
         wake(woken);
     }
 
-    /** What a request cost that was served from the queue; until then it counts as what was expected. */
+    /** What a request cost that was served from the queue; until then it counts as what was expected. The first call counts. */
     public void correct(Waiter waiter, long tokens) {
         synchronized (lock) {
             Pool pool = waiter.pool;
-            if (pool != null) {
+            if (pool != null && waiter.charged) {
+                waiter.charged = false;
                 pool.correct(waiter, tokens);
             }
         }
@@ -195,41 +221,49 @@ public final class Queue {
 
     private void add(Pool pool, Waiter waiter) {
         if (pool.waiting() == 0) {
+            pool.returns(busy);
             busy.add(pool);
         }
         waiter.pool = pool;
         waiter.state = Waiter.State.WAITING;
         waiter.sinceNanos = nanos.getAsLong();
-        pool.add(waiter);
-        for (Replica replica : waiter.wish.candidates()) {
-            replica.wanted(1);
+        if (pool.add(waiter)) {
+            for (Replica replica : waiter.wish.candidates()) {
+                desks.computeIfAbsent(replica, Desk::new).pools.add(pool);
+                replica.wanted(1);
+            }
         }
     }
 
     private void remove(Pool pool, Waiter waiter) {
-        pool.remove(waiter);
-        for (Replica replica : waiter.wish.candidates()) {
-            replica.wanted(-1);
+        if (pool.remove(waiter)) {
+            for (Replica replica : waiter.wish.candidates()) {
+                replica.wanted(-1);
+                Desk desk = desks.get(replica);
+                if (desk != null) {
+                    desk.pools.remove(pool);
+                    if (desk.pools.isEmpty()) {
+                        desks.remove(replica);
+                    }
+                }
+            }
         }
         if (pool.waiting() == 0) {
             busy.remove(pool);
         }
     }
 
-    /**
-     * Serves waiters until nobody can be served, of several pools the one whose next waiter is the most urgent, then the
-     * oldest.
-     *
-     * @param entering is served without being woken
-     * @return the first of those to wake, each with the next one
-     */
-    private @Nullable Waiter serve(@Nullable Waiter entering) {
+    /** Serves whoever comes next in the pool, and then the one who enters if nobody before it can use what is free. */
+    private @Nullable Waiter serve(Pool pool, Waiter entering) {
         Waiter woken = null;
-        round++;
-        for (Pool pool = next(); pool != null; pool = next()) {
+        while (entering.state == Waiter.State.WAITING) {
             Waiter served = serveOne(pool);
             if (served == null) {
-                pool.servedNobodyIn = round;
+                int chosen = chooseAndTake(entering);
+                if (chosen == WAIT) {
+                    break;
+                }
+                grant(pool, entering, chosen);
             } else if (served != entering) {
                 served.next = woken;
                 woken = served;
@@ -238,12 +272,47 @@ public final class Queue {
         return woken;
     }
 
-    private @Nullable Pool next() {
+    /**
+     * Serves waiters until the replica has no free slot or nobody can use it.
+     *
+     * @param before others to wake
+     * @return the first of those to wake, each with the next one
+     */
+    private @Nullable Waiter serve(@Nullable Desk desk, @Nullable Waiter before) {
+        Waiter woken = before;
+        if (desk == null) {
+            return woken;
+        }
+        round++;
+        // called without a free slot it is the replica that has changed, and who can't hope any more is told
+        boolean changed = !desk.replica.hasFree(1);
+        while (changed || desk.replica.hasFree(1)) {
+            Waiter gathering = desk.gathering;
+            Pool pool = gathering == null ? next(desk) : null;
+            if (gathering == null && pool == null) {
+                break;
+            }
+            Waiter served = pool == null ? gather(desk, gathering) : serveOne(pool);
+            if (served == null) {
+                if (pool == null) {
+                    break;
+                }
+                pool.servedNobodyIn = round;
+            } else {
+                served.next = woken;
+                woken = served;
+            }
+        }
+        return woken;
+    }
+
+    /** The pool whose turn it is, of those that were not asked in this round. */
+    private @Nullable Pool next(Desk desk) {
         Pool best = null;
         Waiter bestHead = null;
-        for (Pool pool : busy) {
+        for (Pool pool : desk.pools) {
             Waiter head = pool.servedNobodyIn == round ? null : pool.head();
-            if (head != null && (bestHead == null || isBefore(head, bestHead))) {
+            if (head != null && (best == null || bestHead == null || isBefore(pool, head, best, bestHead))) {
                 best = pool;
                 bestHead = head;
             }
@@ -251,9 +320,12 @@ public final class Queue {
         return best;
     }
 
-    private static boolean isBefore(Waiter a, Waiter b) {
-        int order = Integer.compare(a.claim.priority(), b.claim.priority());
-        return order != 0 ? order < 0 : a.sinceNanos - b.sinceNanos < 0;
+    private static boolean isBefore(Pool pool, Waiter head, Pool other, Waiter otherHead) {
+        int order = Integer.compare(head.claim.priority(), otherHead.claim.priority());
+        if (order == 0) {
+            order = Double.compare(pool.served, other.served);
+        }
+        return order != 0 ? order < 0 : head.sinceNanos - otherHead.sinceNanos < 0;
     }
 
     private @Nullable Waiter serveOne(Pool pool) {
@@ -261,16 +333,16 @@ public final class Queue {
         for (Pool.PriorityClass of : pool.classes()) {
             for (Line line : of.active) {
                 for (Waiter waiter = line.first; waiter != null; waiter = waiter.next) {
+                    if (count == MAX_ASKED) {
+                        return null;
+                    }
                     int chosen = chooseAndTake(waiter);
                     if (chosen != WAIT) {
-                        for (int i = 0; i < count; i++) {
+                        for (int i = 0; chosen >= 0 && i < count; i++) {
                             asked[i].overtaken++;
                         }
                         grant(pool, waiter, chosen);
                         return waiter;
-                    }
-                    if (count == MAX_ASKED || waiter.overtaken >= MAX_OVERTAKEN && waiter.wish.answers() > 1) {
-                        return null;
                     }
                     asked[count++] = waiter;
                 }
@@ -279,11 +351,14 @@ public final class Queue {
         return null;
     }
 
-    private static int chooseAndTake(Waiter waiter) {
+    private int chooseAndTake(Waiter waiter) {
+        if (waiter.gathered > 0) {
+            return WAIT;
+        }
         while (true) {
-            int chosen = waiter.choose();
+            int chosen = waiter.choose(waiter.wish.answers());
             if (chosen < 0) {
-                return chosen;
+                return chosen == WAIT && waiter.overtaken >= MAX_OVERTAKEN ? beginGathering(waiter) : chosen;
             }
             Replica replica = waiter.wish.candidates().get(chosen);
             if (replica.tryAcquire(replica.slotsFor(waiter.wish.answers()))) {
@@ -292,10 +367,61 @@ public final class Queue {
         }
     }
 
+    // ---- one that needs several slots of one replica
+
+    private int beginGathering(Waiter waiter) {
+        int liked = waiter.choose(0);
+        if (liked < 0 || waiter.wish.answers() == 1) {
+            return WAIT;
+        }
+        Desk desk = desks.get(waiter.wish.candidates().get(liked));
+        if (desk != null && desk.gathering == null && desk.replica.hasFree(1)) {
+            desk.gathering = waiter;
+            waiter.chosen = liked;
+            takeFree(desk, waiter);
+        }
+        return WAIT;
+    }
+
+    private static boolean takeFree(Desk desk, Waiter waiter) {
+        int needed = desk.replica.slotsFor(waiter.wish.answers());
+        while (waiter.gathered < needed && desk.replica.tryAcquire(1)) {
+            waiter.gathered++;
+        }
+        return waiter.gathered == needed;
+    }
+
+    /** @return the waiter when it has enough */
+    private @Nullable Waiter gather(Desk desk, @Nullable Waiter waiter) {
+        Pool pool = waiter == null ? null : waiter.pool;
+        if (waiter == null || pool == null || !takeFree(desk, waiter)) {
+            return null;
+        }
+        desk.gathering = null;
+        grant(pool, waiter, waiter.chosen);
+        return waiter;
+    }
+
+    /** @return the replica that may serve others again; null when nothing was gathered, or nobody else waits for it */
+    private @Nullable Desk stopGathering(Waiter waiter) {
+        if (waiter.gathered == 0) {
+            return null;
+        }
+        Replica replica = waiter.wish.candidates().get(waiter.chosen);
+        Desk desk = desks.get(replica);
+        if (desk != null) {
+            desk.gathering = null;
+        }
+        replica.giveBack(waiter.gathered);
+        waiter.gathered = 0;
+        return desk;
+    }
+
     private void grant(Pool pool, Waiter waiter, int chosen) {
         remove(pool, waiter);
         if (chosen >= 0) {
             pool.charge(waiter, nanos.getAsLong());
+            waiter.charged = true;
         }
         waiter.chosen = chosen;
         waiter.state = Waiter.State.GRANTED;

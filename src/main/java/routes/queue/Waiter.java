@@ -66,6 +66,8 @@ public abstract class Waiter {
 
     int chosen;
     int overtaken;
+    int gathered;
+    boolean charged;
     long sinceNanos;
 
     /** @param loop where {@link #granted} is called */
@@ -79,10 +81,11 @@ public abstract class Waiter {
      * The rule of who goes where. Has no side effects and is asked again whenever something may have changed; called under
      * the queue's lock, so it must be quick and take no lock.
      *
+     * @param slots that are needed; 0 for what it would like best if every candidate had room
      * @return index of a candidate that has room; {@link Queue#WAIT} when none has; {@link Queue#NOBODY} when there is no
      *     use in waiting
      */
-    protected abstract int choose();
+    protected abstract int choose(int slots);
 
     /** The slots of this candidate are the request's. Takes ownership of them. */
     protected abstract void granted(int candidate);

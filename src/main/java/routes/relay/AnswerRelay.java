@@ -33,6 +33,7 @@ public final class AnswerRelay {
     private final RelayPlan plan;
     private final ByteBufAllocator allocator;
     private final byte[] scratch;
+    private final @Nullable EventScanner events;
     private final @Nullable Observer observer;
     private final @Nullable UsageCut cut;
     private final ChunkScanner chunks = new ChunkScanner();
@@ -59,7 +60,7 @@ public final class AnswerRelay {
         this.allocator = allocator;
         this.scratch = scratch;
         left = plan.length();
-        EventScanner events = plan.content() == Content.SSE ? new EventScanner(facts) : null;
+        events = plan.content() == Content.SSE ? new EventScanner(facts) : null;
         observer = plan.content() == Content.JSON ? new DocumentScanner(facts) : events;
         cut = plan.cutUsage() && events != null ? new UsageCut(events, allocator) : null;
     }
@@ -108,6 +109,35 @@ public final class AnswerRelay {
             write(sink);
         }
         return state;
+    }
+
+    /**
+     * Ends a stream here with an event of the gateway's own. Possible only where the client stands between two events;
+     * then the answer is at its end, and what the replica still sends is nobody's.
+     *
+     * @return false, and nothing happened, where the client is inside an event: ask again after the next read
+     */
+    public boolean endWith(byte[] event, Sink sink) {
+        EventScanner scanner = events;
+        boolean framed = cut != null || !plan.keepsFraming() || betweenChunks();
+        if (state != RelayState.MORE || scanner == null || !scanner.betweenBlocks() || !framed) {
+            return false;
+        }
+        if (plan.client() == Framing.LENGTH) {
+            return false;
+        }
+        boolean chunked = plan.client() == Framing.CHUNKED;
+        ByteBuf out = allocator.ioBuffer(event.length + MAX_FRAME);
+        if (chunked) {
+            writeSize(out, event.length);
+        }
+        out.writeBytes(event);
+        if (chunked) {
+            out.writeBytes(CRLF).writeBytes(LAST_CHUNK).writeBytes(CRLF);
+        }
+        state = RelayState.END;
+        sink.write(out);
+        return true;
     }
 
     /** Whether bytes came behind the answer's end: the connection must not be used again. They are never handed on. */
@@ -301,11 +331,7 @@ public final class AnswerRelay {
 
     private void writeData(ByteBuf out, int size, int decided, boolean chunked) {
         if (chunked) {
-            int shift = (31 - Integer.numberOfLeadingZeros(size)) & ~3;
-            for (; shift >= 0; shift -= 4) {
-                out.writeByte(HEX[(size >>> shift) & 0xf]);
-            }
-            out.writeBytes(CRLF);
+            writeSize(out, size);
         }
         if (cut != null) {
             cut.writeDue(out);
@@ -314,5 +340,13 @@ public final class AnswerRelay {
         if (chunked) {
             out.writeBytes(CRLF);
         }
+    }
+
+    private static void writeSize(ByteBuf out, int size) {
+        int shift = (31 - Integer.numberOfLeadingZeros(size)) & ~3;
+        for (; shift >= 0; shift -= 4) {
+            out.writeByte(HEX[(size >>> shift) & 0xf]);
+        }
+        out.writeBytes(CRLF);
     }
 }

@@ -99,6 +99,11 @@ final class EventScanner implements Observer {
         return data == Data.TEXT || (data == Data.JSON && (json.choicesFilled() || json.errorSeen() || json.broken()));
     }
 
+    /** Whether no block has begun since the last one ended. */
+    boolean betweenBlocks() {
+        return state == LINE_START && !inBlock;
+    }
+
     /** Takes a LF that is the second half of the CRLF behind the last block. */
     boolean takeLineFeed(byte next) {
         if (!afterCr || state != LINE_START || inBlock) {

@@ -87,6 +87,15 @@ public final class Replica {
         }
     }
 
+    /**
+     * Gives slots back without telling the queue.
+     *
+     * <p><b>Threading:</b> under the queue's lock.
+     */
+    public void giveBack(int count) {
+        inFlight.addAndGet(-count);
+    }
+
     /** Whether somebody waits for a slot: then only the queue gives them out. */
     public boolean isWanted() {
         return wanted != 0;

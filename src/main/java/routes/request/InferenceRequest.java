@@ -173,8 +173,10 @@ public final class InferenceRequest extends TimerWheel.Entry {
     /** What it asks of the queue. */
     public Claim claim() {
         ApiKey key = caller;
-        String tenant = key == null ? "" : key.tenant();
-        return new Claim(0, tenant, 1, expectedTokens());
+        if (key == null) {
+            return new Claim(0, "", 1, expectedTokens());
+        }
+        return new Claim(key.quota().priority(), key.tenant(), key.quota().weight(), expectedTokens());
     }
 
     /** Tokens of the prompt, estimated, and the most that the answers may have, or as many again as a guess. */
@@ -298,8 +300,7 @@ public final class InferenceRequest extends TimerWheel.Entry {
         if (isFinished()) {
             return;
         }
-        // before the client can know: it may ask again at once
-        lease.giveBackSlots();
+        lease.giveBackPlaces();
         if (answering) {
             client().abort();
         } else {
@@ -333,10 +334,32 @@ public final class InferenceRequest extends TimerWheel.Entry {
         TimerWheel.of(loop()).cancel(this);
         onWritable = null;
         releaseBody();
+        settle(how, code);
         lease.close();
         origin.onFinish().accept(this);
         client().finished(this);
         return true;
+    }
+
+    /** Charges the key for what was used; nothing when the request was refused or no replica had it. */
+    private void settle(Outcome how, @Nullable ErrorCode code) {
+        boolean unheard = code == ErrorCode.UPSTREAM_CONNECT_FAILED || code == ErrorCode.UPSTREAM_RESET;
+        if (attempts == 0 || !answering && (how == Outcome.REJECTED || how == Outcome.INTERNAL || unheard)) {
+            lease.grant().refund();
+            lease.correctQueue(0);
+            return;
+        }
+        boolean refusedByReplica = how == Outcome.UPSTREAM_ERROR && facts.events() == 0;
+        long prompt = facts.promptTokens() >= 0 ? facts.promptTokens() : refusedByReplica ? 0 : promptTokensEstimate();
+        long completion = answerTokens();
+        lease.grant().settle(prompt, facts.cachedTokens(), completion);
+        lease.correctQueue(prompt + completion);
+    }
+
+    /** Tokens of the answer so far: as the replica counts them where it does, else its events. */
+    public long answerTokens() {
+        return Math.max(
+                facts.completionTokens(), facts.completionTokens() >= 0 && facts.usageFinal() ? 0 : facts.events());
     }
 
     /** The answer of the gateway's own is complete. */

@@ -3,11 +3,12 @@ package routes.request;
 import org.jspecify.annotations.Nullable;
 import routes.queue.Queue;
 import routes.queue.Waiter;
+import routes.quota.Grant;
 import routes.replica.Replica;
 
 /**
- * All that a request holds and must give back: buffered bytes, its place in the queue, slots. Given back once, by
- * {@link InferenceRequest#finish}; slots earlier, when an attempt is over.
+ * All that a request holds and must give back: buffered bytes, what it has reserved of its key's quota, its place in the
+ * queue, slots. Given back once, by {@link InferenceRequest#finish}; slots earlier, when an attempt is over.
  *
  * <p><b>Threading:</b> the request's event loop.
  */
@@ -17,6 +18,7 @@ public final class Lease {
     private long bodyBytes;
     private @Nullable Replica slotsOf;
     private int slots;
+    private Grant grant = Grant.FREE;
     private @Nullable Queue queue;
     private @Nullable Waiter waiter;
     private boolean closed;
@@ -78,12 +80,44 @@ public final class Lease {
         }
     }
 
-    /** Has a place in the queue until it is served, or leaves. */
+    /** Owns what the key's quota has granted. */
+    public void reserved(Grant granted) {
+        grant = granted;
+        if (closed) {
+            granted.refund();
+        }
+    }
+
+    /** What the key's quota has granted; {@link Grant#FREE} before, and for a key without limits. */
+    public Grant grant() {
+        return grant;
+    }
+
+    /**
+     * Gives back what the next request of this client may need: slots, and one of the key's concurrent requests. Called
+     * before the client can see the end, since it may ask again at once.
+     */
+    public void giveBackPlaces() {
+        giveBackSlots();
+        grant.releaseConcurrency();
+    }
+
+    /** Has a place in the queue until it is served, or leaves. What it was served before came to nothing. */
     public void queues(Queue in, Waiter as) {
+        correctQueue(0);
         queue = in;
         waiter = as;
         if (closed) {
             in.leave(as);
+        }
+    }
+
+    /** What a request from the queue really cost, for the order of those that follow. */
+    void correctQueue(long tokens) {
+        Queue in = queue;
+        Waiter as = waiter;
+        if (in != null && as != null) {
+            in.correct(as, tokens);
         }
     }
 
@@ -94,7 +128,7 @@ public final class Lease {
         if (in != null && as != null) {
             in.leave(as);
         }
-        giveBackSlots();
+        giveBackPlaces();
         giveBackBody();
     }
 }

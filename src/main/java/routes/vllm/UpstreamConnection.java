@@ -9,9 +9,11 @@ import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import routes.error.ErrorBody;
 import routes.error.ErrorCode;
 import routes.error.GatewayException;
 import routes.net.TimerWheel;
+import routes.quota.Grant;
 import routes.relay.AnswerFacts;
 import routes.relay.AnswerRelay;
 import routes.relay.Content;
@@ -53,6 +55,8 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     private @Nullable AnswerRelay relay;
     private boolean dirty;
     private long lastReadNanos;
+    private long spentTokens;
+    private boolean overBudget;
 
     UpstreamConnection(UpstreamPool pool) {
         this.pool = pool;
@@ -185,6 +189,8 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         request.answerBegins(head.status(), now);
         Client.BodyFraming framing = request.client().head(head);
         dirty = true;
+        spentTokens = 0;
+        overBudget = false;
         if (head.bodyless()) {
             boolean extraBytes = rest.isReadable();
             rest.release();
@@ -224,13 +230,45 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         }
         switch (state) {
             case MORE -> {
-                if (!request.client().isWritable()) {
+                if (isOverBudget(request) && running.endWith(budgetEvent(request), this::toClient)) {
+                    endedByBudget(current);
+                } else if (!request.client().isWritable()) {
                     pause(request);
                 }
             }
             case END -> completed(current, head.keepAlive() && !running.extraBytes());
             case MALFORMED -> brokenOff(current);
         }
+    }
+
+    /** Charges what a stream has brought so far, where the key's terms end streams whose budget is used up. */
+    private boolean isOverBudget(InferenceRequest request) {
+        Grant grant = request.lease().grant();
+        if (!grant.endsStream() || overBudget) {
+            return overBudget;
+        }
+        long tokens = request.answerTokens();
+        if (tokens > spentTokens) {
+            overBudget = !grant.spend(tokens - spentTokens);
+            spentTokens = tokens;
+        }
+        return overBudget;
+    }
+
+    private static byte[] budgetEvent(InferenceRequest request) {
+        return ErrorBody.event(
+                new GatewayException(ErrorCode.BUDGET_EXHAUSTED), request.head().path());
+    }
+
+    /** The client has its last event; the engine stops when its connection closes. */
+    private void endedByBudget(Call current) {
+        InferenceRequest request = current.request();
+        detach();
+        ctx().close();
+        request.lease().giveBackPlaces();
+        request.client().end();
+        request.finish(Outcome.REJECTED, ErrorCode.BUDGET_EXHAUSTED);
+        current.over();
     }
 
     private void toClient(ByteBuf bytes) {
@@ -275,8 +313,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         } else {
             ctx().close();
         }
-        // before the client can know: it may ask again at once
-        request.lease().giveBackSlots();
+        request.lease().giveBackPlaces();
         request.client().end();
         conclude(request, head.status(), events);
         current.over();

@@ -49,7 +49,8 @@ final class VllmProducer extends DefaultAsyncProducer {
                     new IllegalStateException("vllm: the request has no prompt (expected: the step 'prompt' before)"));
             callback.done(false);
         } else if (!request.lease().holdsSlotsOf(endpoint.replica())
-                && !request.lease().tryTakeSlots(endpoint.replica(), request.answers())) {
+                && (endpoint.replica().isWanted()
+                        || !request.lease().tryTakeSlots(endpoint.replica(), request.answers()))) {
             exchange.setException(new GatewayException(ErrorCode.QUEUE_FULL));
             callback.done(false);
         } else {

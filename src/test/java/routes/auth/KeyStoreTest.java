@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import routes.quota.Terms;
 import routes.request.ApiKey;
 
 final class KeyStoreTest {
@@ -53,7 +54,7 @@ final class KeyStoreTest {
     @Test
     void aDisabledKeyIsNotFoundButKeepsItsIdAndSecret() {
         ApiKey key = new ApiKey("a", "t", ApiKey.ALL_MODELS, ApiKey.NEVER);
-        KeyEntry disabled = new KeyEntry(key, Sha256.of("secret-a"), false);
+        KeyEntry disabled = new KeyEntry(key, Sha256.of("secret-a"), false, Terms.NONE);
 
         assertThat(find(KeyStore.of(List.of(disabled)), "secret-a", NOW)).isNull();
         assertThatThrownBy(() -> KeyStore.of(List.of(disabled, KeyEntry.ofSecret(key, "another"))))

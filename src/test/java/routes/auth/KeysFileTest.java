@@ -17,6 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import routes.quota.Quotas;
 import routes.request.ApiKey;
 
 final class KeysFileTest {
@@ -35,7 +36,7 @@ final class KeysFileTest {
 
     @Test
     void readsEveryField() {
-        KeyStore store = KeyStore.parse("keys.yaml", FULL.formatted(hash("secret-a"), hash("secret-b")));
+        KeyStore store = parse(FULL.formatted(hash("secret-a"), hash("secret-b")));
 
         ApiKey a = Objects.requireNonNull(KeyStoreTest.find(store, "secret-a", 0));
         assertThat(a.id()).isEqualTo("team-a-prod");
@@ -54,7 +55,7 @@ final class KeysFileTest {
 
     @Test
     void whatIsLeftOutMeansAllModelsForEver() {
-        KeyStore store = KeyStore.parse("keys.yaml", key("id: a", "tenant: t", "sha256: " + hash("s")));
+        KeyStore store = parse(key("id: a", "tenant: t", "sha256: " + hash("s")));
 
         ApiKey key = Objects.requireNonNull(KeyStoreTest.find(store, "s", Long.MAX_VALUE - 1));
         assertThat(key.mayUse("m1")).isTrue();
@@ -63,8 +64,7 @@ final class KeysFileTest {
 
     @Test
     void aDisabledKeyIsRefused() {
-        KeyStore store =
-                KeyStore.parse("keys.yaml", key("id: a", "tenant: t", "sha256: " + hash("s"), "enabled: false"));
+        KeyStore store = parse(key("id: a", "tenant: t", "sha256: " + hash("s"), "enabled: false"));
 
         assertThat(KeyStoreTest.find(store, "s", 0)).isNull();
         assertThat(store.size()).isZero();
@@ -75,11 +75,8 @@ final class KeysFileTest {
         String digits = "12345678".repeat(8);
         String exponent = "1e" + "2".repeat(62);
 
-        assertThat(KeyStore.parse("k", key("id: 1", "tenant: 2", "sha256: " + digits))
-                        .size())
-                .isOne();
-        assertThat(KeyStore.parse("k", key("id: 1", "tenant: 2", "sha256: " + exponent))
-                        .size())
+        assertThat(parse(key("id: 1", "tenant: 2", "sha256: " + digits)).size()).isOne();
+        assertThat(parse(key("id: 1", "tenant: 2", "sha256: " + exponent)).size())
                 .isOne();
     }
 
@@ -95,17 +92,18 @@ final class KeysFileTest {
                 Arguments.of("keys: []", "keys.yaml:1: 'keys' holds no key (expected: a list of at least one)"),
                 Arguments.of("keys:\n", "keys.yaml:1: 'keys' holds no key (expected: a list of at least one)"),
                 Arguments.of("keys:\n  a: b\n", "keys.yaml:2: 'keys' holds no key (expected: a list of at least one)"),
-                Arguments.of("\nkey: []\n", "keys.yaml:2: unknown field 'key' (expected: keys)"),
+                Arguments.of(
+                        "\nkey: []\n", "keys.yaml:2: unknown field 'key' (expected: keys, plans, tenants or prices)"),
                 Arguments.of(
                         "keys:\n  - a\n",
                         "keys.yaml:2: found a single value (expected: a key: a mapping with id, tenant and sha256)"),
                 Arguments.of(
                         key("id: a", "tenant: t", good, "rpm: 5"),
-                        "keys.yaml:5: unknown field 'rpm' (expected: id, tenant, sha256, models, expires or enabled)"),
+                        "keys.yaml:5: unknown field 'rpm' (expected: id, tenant, sha256, models, expires, enabled, plan or limits)"),
                 Arguments.of(
                         key("id: a", "tenant: t", good, "sk-secret!: x"),
                         "keys.yaml:5: unknown field with an odd name"
-                                + " (expected: id, tenant, sha256, models, expires or enabled)"),
+                                + " (expected: id, tenant, sha256, models, expires, enabled, plan or limits)"),
                 Arguments.of(key("id: a", "id: b"), "keys.yaml:3: field 'id' appears twice (expected: once)"),
                 Arguments.of(key("tenant: t", good), "keys.yaml:2: a key without id (expected: id, tenant and sha256)"),
                 Arguments.of(
@@ -171,19 +169,19 @@ final class KeysFileTest {
     @ParameterizedTest
     @MethodSource("mistakes")
     void aMistakeIsNamedInOneLine(String text, String message) {
-        assertThatThrownBy(() -> KeyStore.parse("keys.yaml", text))
+        assertThatThrownBy(() -> parse(text))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage(message);
     }
 
     @Test
     void brokenYamlIsNamedWithItsLine() {
-        assertThatThrownBy(() -> KeyStore.parse("keys.yaml", "keys:\n  - id: a\n   tenant: t\n"))
+        assertThatThrownBy(() -> parse("keys:\n  - id: a\n   tenant: t\n"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .message()
                 .startsWith("keys.yaml:3: is not valid YAML: ")
                 .doesNotContain("\n");
-        assertThatThrownBy(() -> KeyStore.parse("keys.yaml", "a: 1\n---\nb: 1\n"))
+        assertThatThrownBy(() -> parse("a: 1\n---\nb: 1\n"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .message()
                 .startsWith("keys.yaml:2: is not valid YAML: ")
@@ -197,7 +195,7 @@ final class KeysFileTest {
         String piece = full.substring(
                 Math.min(from, full.length()), Math.max(Math.min(from, full.length()), Math.min(to, full.length())));
         try {
-            assertThat(KeyStore.parse("keys.yaml", piece).size()).isBetween(1, 2);
+            assertThat(parse(piece).size()).isBetween(1, 2);
         } catch (IllegalArgumentException e) {
             assertThat(e)
                     .message()
@@ -211,7 +209,7 @@ final class KeysFileTest {
     void readsAFile(@TempDir Path directory) throws IOException {
         Path file = Files.writeString(directory.resolve("keys.yaml"), FULL.formatted(hash("x"), hash("y")));
 
-        assertThat(KeyStore.load(file).size()).isEqualTo(2);
+        assertThat(KeyStore.load(file, new Quotas()).size()).isEqualTo(2);
     }
 
     @Test
@@ -219,13 +217,17 @@ final class KeysFileTest {
         Path missing = directory.resolve("missing.yaml");
         Path binary = Files.write(directory.resolve("binary.yaml"), new byte[] {(byte) 0xc3, 0x28});
 
-        assertThatThrownBy(() -> KeyStore.load(missing)).hasMessage(missing + ": there is no such file");
-        assertThatThrownBy(() -> KeyStore.load(binary)).hasMessage(binary + ": is not UTF-8 text");
-        assertThatThrownBy(() -> KeyStore.load(directory)).hasMessage(directory + ": can not be read");
+        assertThatThrownBy(() -> KeyStore.load(missing, new Quotas())).hasMessage(missing + ": there is no such file");
+        assertThatThrownBy(() -> KeyStore.load(binary, new Quotas())).hasMessage(binary + ": is not UTF-8 text");
+        assertThatThrownBy(() -> KeyStore.load(directory, new Quotas())).hasMessage(directory + ": can not be read");
     }
 
     private static String key(String... fields) {
         return "keys:\n  - " + String.join("\n    ", fields) + "\n";
+    }
+
+    private static KeyStore parse(String text) {
+        return KeyStore.parse("keys.yaml", text, new Quotas());
     }
 
     private static String hash(String secret) {

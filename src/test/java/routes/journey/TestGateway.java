@@ -17,6 +17,7 @@ import org.apache.camel.main.Main;
 import routes.GatewayConfiguration;
 import routes.door.Door;
 import routes.queue.Queue;
+import routes.quota.Quotas;
 import routes.replica.Replica;
 import routes.replica.Replicas;
 import routes.usage.UsageJournal;
@@ -115,6 +116,12 @@ final class TestGateway implements AutoCloseable {
             return this;
         }
 
+        /** The whole keys.yaml. */
+        Builder keysFile(String yaml) {
+            keys = yaml;
+            return this;
+        }
+
         /** Models that the first key may use; the second may use all. */
         Builder firstKeyMayUse(String models) {
             keys = keys(models);
@@ -177,6 +184,7 @@ final class TestGateway implements AutoCloseable {
                     serverInitializerFactory: "#door"
                   steps:
                     - process: { ref: auth }
+                    - process: { ref: limits }
                     - process: { ref: prompt }
             %s
                     - to: model:*
@@ -229,6 +237,7 @@ final class TestGateway implements AutoCloseable {
             await(() -> replica.inFlight() == 0 && !replica.isWanted(), "slots of " + replica);
         }
         await(() -> queued() == 0, "requests in the queue");
+        await(() -> bean(Quotas.class).running() == 0, "concurrent requests of keys");
         await(() -> bean(UsageJournal.class).pending() == 0, "usage lines pending");
         await(() -> bean(routes.request.BodyBudget.class).used() == 0, "bytes of bodies");
     }

@@ -56,13 +56,13 @@ class QueueTest {
         }
 
         @Override
-        protected int choose() {
+        protected int choose(int slots) {
             if (hopeless) {
                 return Queue.NOBODY;
             }
             for (int i = 0; i < wish.candidates().size(); i++) {
                 Replica replica = wish.candidates().get(i);
-                if (replica.hasFree(replica.slotsFor(wish.answers()))) {
+                if (replica.hasFree(replica.slotsFor(slots))) {
                     return i;
                 }
             }
@@ -352,8 +352,8 @@ class QueueTest {
                     throw new RejectedExecutionException();
                 }) {
                     @Override
-                    protected int choose() {
-                        return one.hasFree(1) ? 0 : Queue.WAIT;
+                    protected int choose(int slots) {
+                        return one.hasFree(slots) ? 0 : Queue.WAIT;
                     }
 
                     @Override
@@ -478,9 +478,9 @@ class QueueTest {
         }
 
         @Override
-        protected int choose() {
+        protected int choose(int slots) {
             for (int i = 0; i < wish.candidates().size(); i++) {
-                if (wish.candidates().get(i).hasFree(wish.candidates().get(i).slotsFor(wish.answers()))) {
+                if (wish.candidates().get(i).hasFree(wish.candidates().get(i).slotsFor(slots))) {
                     return i;
                 }
             }

@@ -71,6 +71,35 @@ class AnswerRelayTest {
     }
 
     @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aStreamThatIsEndedEarlyEndsBetweenTwoEventsWhereverItsReadsAreSplit(boolean cut) {
+        String own = "data: {\"error\":{}}\n\ndata: [DONE]\n\n";
+        String events = FIRST + FINISH + FIRST;
+        for (String wire : new String[] {chunk(events), chunk(FIRST) + chunk(FINISH) + chunk(FIRST)}) {
+            byte[] bytes = RelayRun.bytes(wire);
+            int ended = 0;
+            for (int split = 1; split <= bytes.length; split++) {
+                try (RelayRun run = new RelayRun(chunked(Content.SSE, cut))) {
+                    run.read(bytes, 0, split);
+                    if (!run.end(own)) {
+                        assertThat(run.relay.state()).isEqualTo(RelayState.MORE);
+                        continue;
+                    }
+                    ended++;
+                    run.read(bytes, split, bytes.length);
+                    ClientBody client = ClientBody.of(run.client());
+                    String seen = new String(client.data(), StandardCharsets.ISO_8859_1);
+                    assertThat(client.complete()).isTrue();
+                    assertThat(seen).endsWith(own);
+                    assertThat(FIRST + FINISH + FIRST).startsWith(seen.substring(0, seen.length() - own.length()));
+                    assertThat(seen.substring(0, seen.length() - own.length())).matches("(?s)|.*\n\n");
+                }
+            }
+            assertThat(ended).as("places where it can end").isPositive();
+        }
+    }
+
+    @ParameterizedTest
     @MethodSource("lineEnds")
     void everySplitInTwoReadsGivesTheSame(String lineEnd) {
         String events = (FIRST + FINISH + USAGE + DONE).replace("\n", lineEnd);

@@ -42,6 +42,10 @@ final class RelayRun implements AutoCloseable {
         return relay.relay(allocator.buffer(Math.max(1, to - from)).writeBytes(bytes, from, to - from), this::take);
     }
 
+    boolean end(String event) {
+        return relay.endWith(bytes(event), this::take);
+    }
+
     RelayState upstreamClosed() {
         return relay.upstreamClosed(this::take);
     }

@@ -166,8 +166,8 @@ final class Cluster {
         }
 
         @Override
-        protected int choose() {
-            return Rendezvous.choose(job.key(), replicas, 0, 1);
+        protected int choose(int slots) {
+            return Rendezvous.choose(job.key(), replicas, 0, slots);
         }
 
         @Override
