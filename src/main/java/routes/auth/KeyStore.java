@@ -39,11 +39,6 @@ public final class KeyStore {
         return of(file + ": ", KeysFile.read(file), quotas);
     }
 
-    /** The same with counters of its own: limits start anew with each store. */
-    public static KeyStore load(Path file) {
-        return load(file, new Quotas());
-    }
-
     /**
      * The same from text.
      *

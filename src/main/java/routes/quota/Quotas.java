@@ -78,7 +78,7 @@ public final class Quotas {
         }
     }
 
-    /** Requests that hold a grant, from its reservation until its concurrency is released; those of unlimited keys are not counted. */
+    /** Requests that hold one of a key's concurrent requests; those of keys without limits are not counted. */
     public long running() {
         return running.sum();
     }

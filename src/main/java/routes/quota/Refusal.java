@@ -3,7 +3,7 @@ package routes.quota;
 /**
  * One limit that does not admit a request.
  *
- * @param waitNanos nanoseconds until it would, if nobody else came; {@link #NEVER} when the request is larger than the limit
+ * @param waitNanos nanoseconds until it would, if nobody else came; {@link #NEVER} when it is larger than the limit
  */
 record Refusal(Holder holder, Term term, long waitNanos) {
 

@@ -23,16 +23,16 @@ import routes.request.ApiKey;
 final class KeysFileTest {
 
     private static final String FULL = """
-            # a comment
-            keys:
-              - id: team-a-prod
-                tenant: team-a
-                sha256: %s
-                models: ["*"]
-                expires: 2027-01-01
-                enabled: true
-              - {id: b, tenant: team-b, sha256: "%s", models: [org/name-7b, 4.50], expires: 2027-01-01T08:00:00+01:00}
-            """;
+        # a comment
+        keys:
+          - id: team-a-prod
+            tenant: team-a
+            sha256: %s
+            models: ["*"]
+            expires: 2027-01-01
+            enabled: true
+          - {id: b, tenant: team-b, sha256: "%s", models: [org/name-7b, 4.50], expires: 2027-01-01T08:00:00+01:00}
+        """;
 
     @Test
     void readsEveryField() {
@@ -99,7 +99,8 @@ final class KeysFileTest {
                         "keys.yaml:2: found a single value (expected: a key: a mapping with id, tenant and sha256)"),
                 Arguments.of(
                         key("id: a", "tenant: t", good, "rpm: 5"),
-                        "keys.yaml:5: unknown field 'rpm' (expected: id, tenant, sha256, models, expires, enabled, plan or limits)"),
+                        "keys.yaml:5: unknown field 'rpm' (expected: id, tenant, sha256, models, expires, enabled,"
+                                + " plan or limits)"),
                 Arguments.of(
                         key("id: a", "tenant: t", good, "sk-secret!: x"),
                         "keys.yaml:5: unknown field with an odd name"

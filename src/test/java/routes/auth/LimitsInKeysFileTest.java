@@ -27,21 +27,21 @@ final class LimitsInKeysFileTest {
     @Test
     void aKeyHasTheLimitsOfItsPlanItsOwnAndThoseOfItsTenant() {
         KeyStore store = parse("""
-                keys:
-                  - {id: a, tenant: t, sha256: HASH-A, plan: gold, limits: {tokens-per-minute: 2000, weight: 2}}
-                  - {id: b, tenant: t, sha256: HASH-B, plan: gold}
-                  - {id: c, tenant: t, sha256: HASH-C}
-                  - {id: d, tenant: other, sha256: HASH-D}
-                plans:
-                  gold: {requests-per-minute: 10, tokens-per-minute: 1000, money-per-day: 1.50, priority: -2}
-                tenants:
-                  t:
-                    plan: gold
-                    limits: {requests-per-minute: 15, on-exhausted: end, weight: 7}
-                prices:
-                  demo: {input: 1, cached-input: 0.1, output: 4.5}
-                  "*": {input: 0, output: 0}
-                """);
+            keys:
+              - {id: a, tenant: t, sha256: HASH-A, plan: gold, limits: {tokens-per-minute: 2000, weight: 2}}
+              - {id: b, tenant: t, sha256: HASH-B, plan: gold}
+              - {id: c, tenant: t, sha256: HASH-C}
+              - {id: d, tenant: other, sha256: HASH-D}
+            plans:
+              gold: {requests-per-minute: 10, tokens-per-minute: 1000, money-per-day: 1.50, priority: -2}
+            tenants:
+              t:
+                plan: gold
+                limits: {requests-per-minute: 15, on-exhausted: end, weight: 7}
+            prices:
+              demo: {input: 1, cached-input: 0.1, output: 4.5}
+              "*": {input: 0, output: 0}
+            """);
 
         Quota a = quota(store, "secret-a");
         assertThat(refusal(a, 1, 1001))
@@ -61,9 +61,9 @@ final class LimitsInKeysFileTest {
     @Test
     void readingTheFileAgainGoesOnCounting() throws GatewayException {
         String text = """
-                keys: [{id: a, tenant: t, sha256: HASH-A, limits: {requests-per-minute: 3}}]
-                tenants: {t: {limits: {tokens-per-day: 1000}}}
-                """;
+            keys: [{id: a, tenant: t, sha256: HASH-A, limits: {requests-per-minute: 3}}]
+            tenants: {t: {limits: {tokens-per-day: 1000}}}
+            """;
         Keys keys = new Keys(parse(text));
         quota(keys.current(), "secret-a").reserve("demo", 2, 600).settle(100, 0, 500);
 
