@@ -3,10 +3,7 @@ package routes.journey;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -39,9 +36,8 @@ class LimitsJourneyTest {
     }
 
     /** A gateway whose first key has these limits. */
-    private TestGateway.Builder limited(String limits) throws Exception {
-        return TestGateway.builder()
-                .keysFile("""
+    private TestGateway.Builder limited(String limits) {
+        return TestGateway.builder().keysFile("""
                 keys:
                   - id: key-one
                     tenant: tenant-one
@@ -52,12 +48,8 @@ class LimitsJourneyTest {
                     sha256: %s
                 prices:
                   m1: { input: 10, output: 20 }
-                """.formatted(sha256(TestGateway.KEY), limits, sha256(TestGateway.OTHER_KEY)));
-    }
-
-    private static String sha256(String secret) throws Exception {
-        return HexFormat.of()
-                .formatHex(MessageDigest.getInstance("SHA-256").digest(secret.getBytes(StandardCharsets.UTF_8)));
+                """.formatted(
+                        TestGateway.sha256(TestGateway.KEY), limits, TestGateway.sha256(TestGateway.OTHER_KEY)));
     }
 
     private static Requests ask(String id) {
@@ -378,7 +370,8 @@ class LimitsJourneyTest {
                                   gold: { requests-per-minute: 3 }
                                 tenants:
                                   both: { limits: { requests-per-minute: 4 } }
-                                """.formatted(sha256(TestGateway.KEY), sha256(TestGateway.OTHER_KEY)))
+                                """.formatted(
+                                        TestGateway.sha256(TestGateway.KEY), TestGateway.sha256(TestGateway.OTHER_KEY)))
                         .model("m1", replica.url())
                         .start();
                 RawClient client = RawClient.connect(gateway.port())) {

@@ -84,6 +84,18 @@ class StressJourneyTest {
     /** @param status 0 when the client left before it saw one; {@code end} then TIMEOUT */
     private record Seen(Line line, Fault fault, boolean stream, int status, RawResponse.End end) {}
 
+    private static final String KEYS =
+            """
+            keys:
+              - id: key-one
+                tenant: tenant-one
+                sha256: %s
+                limits: { concurrent-requests: 6, tokens-per-month: 1000000000 }
+              - id: key-two
+                tenant: tenant-two
+                sha256: %s
+            """.formatted(TestGateway.sha256(TestGateway.KEY), TestGateway.sha256(TestGateway.OTHER_KEY));
+
     private final Map<String, Seen> seen = new ConcurrentHashMap<>();
     private final Queue<String> wrong = new ConcurrentLinkedQueue<>();
 
@@ -95,7 +107,9 @@ class StressJourneyTest {
                 FakeReplica two = FakeReplica.start(Scripts.early(StressJourneyTest::answer))) {
             Map<String, JsonNode> lines;
             try (TestGateway gateway = TestGateway.builder()
-                    .model("m1", one.url() + "?slots=6", two.url() + "?slots=6")
+                    .modelWith(
+                            "queueLimit: 5, queueTimeout: 60ms", "m1", one.url() + "?slots=3", two.url() + "?slots=3")
+                    .keysFile(KEYS)
                     .property("gateway.event-loops", 2)
                     .property("gateway.forward-headers", "x-fault")
                     .property("gateway.total-timeout", "700ms")
@@ -119,6 +133,13 @@ class StressJourneyTest {
             assertThat(lines.keySet()).as("seed %d", SEED).isSubsetOf(seen.keySet());
             seen.forEach((id, what) -> assertAgrees(id, what, lines.get(id)));
             assertThat(Arrays.stream(Fault.values()).filter(this::neverSeen)).isEmpty();
+            assertThat(lines.values().stream()
+                            .map(line -> line.path("error_code").asText()))
+                    .contains("queue_full", "queue_timeout", "concurrency_limit_exceeded");
+            assertThat(lines.values())
+                    .as("served after they had waited")
+                    .anyMatch(line -> line.path("queue_ms").asDouble() > 0
+                            && line.path("outcome").asText().equals("success"));
             assertThat(one.errors()).isEmpty();
             assertThat(two.errors()).isEmpty();
             assertThat(log.errors()).as("seed %d", SEED).isEmpty();
@@ -200,7 +221,7 @@ class StressJourneyTest {
                 boolean stream = random.nextBoolean();
                 boolean stranger = random.nextInt(20) == 0;
                 Requests request = Requests.chat("m1", content(), stream)
-                        .key(stranger ? "sk-wrong" : TestGateway.KEY)
+                        .key(stranger ? "sk-wrong" : number % 2 == 0 ? TestGateway.KEY : TestGateway.OTHER_KEY)
                         .header("X-Request-Id", id)
                         .header("X-Fault", fault + (random.nextBoolean() ? "" : "-once"));
                 if (random.nextInt(5) == 0) {

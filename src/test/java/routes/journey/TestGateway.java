@@ -253,7 +253,7 @@ final class TestGateway implements AutoCloseable {
         }
     }
 
-    private static String sha256(String secret) {
+    static String sha256(String secret) {
         try {
             return java.util.HexFormat.of()
                     .formatHex(
