@@ -5,6 +5,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.apache.camel.CamelContext;
 import org.apache.camel.StartupListener;
 import org.apache.camel.StartupSummaryLevel;
@@ -26,6 +27,11 @@ import routes.limits.LimitsStep;
 import routes.net.EventLoops;
 import routes.prompt.PromptStep;
 import routes.queue.Queue;
+import routes.quota.Prices;
+import routes.quota.Quota;
+import routes.quota.Quotas;
+import routes.quota.Term;
+import routes.quota.Terms;
 import routes.replica.Replicas;
 import routes.request.ApiKey;
 import routes.request.BodyBudget;
@@ -102,7 +108,7 @@ final class WarmUp implements StartupListener, Runnable {
         UsageJournal journal = new UsageJournal(new UsageJournal.Settings(
                 Path.of("warm-up"), 8 * MOST_ROUNDS, settings.duration(Setting.USAGE_FLUSH_INTERVAL)));
         Door door = new Door(loops, settings, budget, new UsageAccount(journal, new Counters(), "warm-up")::finished);
-        ApiKey key = new ApiKey("warm-up", "warm-up", ApiKey.ALL_MODELS, ApiKey.NEVER);
+        ApiKey key = new ApiKey("warm-up", "warm-up", ApiKey.ALL_MODELS, ApiKey.NEVER, quota());
 
         Registry registry = context.getRegistry();
         registry.bind("eventLoops", EventLoops.class, loops);
@@ -116,6 +122,16 @@ final class WarmUp implements StartupListener, Runnable {
         registry.bind("prompt", new PromptStep(settings.text(Setting.SESSION_HEADER)));
         context.setStartupSummaryLevel(StartupSummaryLevel.Off);
         return door;
+    }
+
+    /** Limits that are never reached, so that checking them is exercised too. */
+    private static Quota quota() {
+        Map<Term, Long> limits = Map.of(
+                Term.REQUESTS_PER_MINUTE, Term.REQUESTS_PER_MINUTE.max(),
+                Term.TOKENS_PER_MINUTE, Term.TOKENS_PER_MINUTE.max(),
+                Term.CONCURRENT_REQUESTS, Term.CONCURRENT_REQUESTS.max(),
+                Term.TOKENS_PER_MONTH, Term.TOKENS_PER_MONTH.max());
+        return new Quotas().quota("warm-up", Terms.of(limits), "warm-up", Terms.NONE, Prices.NONE);
     }
 
     private static RouteBuilder routes(String replica, Queue queue) {
