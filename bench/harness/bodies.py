@@ -35,9 +35,15 @@ def body(prompt_characters: int, stream: bool) -> bytes:
 
 
 def write(folder: Path) -> dict[str, Path]:
-    """Writes `small` (a plain answer) and `prompt100k` (a streamed answer, about 100 KB of prompt)."""
+    """Writes `small` (a plain answer), `small_stream` (the same, streamed), `prompt100k` and `prompt400k` (long and streamed)."""
     files = {}
-    for name, content in {"small": body(120, stream=False), "prompt100k": body(98_000, stream=True)}.items():
+    contents = {
+        "small": body(120, stream=False),
+        "small_stream": body(120, stream=True),
+        "prompt100k": body(98_000, stream=True),
+        "prompt400k": body(392_000, stream=True),
+    }
+    for name, content in contents.items():
         files[name] = folder / f"{name}.json"
         files[name].write_bytes(content)
     return files

@@ -71,6 +71,32 @@ def rss_kib(pids: list[int]) -> int:
     return total
 
 
+def peak_rss_kib(pids: list[int]) -> int:
+    """The most that was resident since `forget_peak`."""
+    total = 0
+    for pid in pids:
+        found = re.search(r"^VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text(), re.M)
+        total += int(found.group(1)) if found else 0
+    return total
+
+
+def forget_peak(pids: list[int]) -> None:
+    for pid in pids:
+        Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+
+def run_micros(pids: list[int]) -> float:
+    """Time that all living threads have run so far, in µs, finer than the kernel's ticks."""
+    total = 0
+    for pid in pids:
+        for file in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            try:
+                total += int(file.read_text().split()[0])
+            except OSError:
+                continue
+    return total / 1e3
+
+
 def raise_file_limit() -> int:
     """Allows this process and those that it starts as many open files as the system permits; returns that number."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -82,5 +108,6 @@ def description() -> str:
     model = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.M)
     virtual = " (virtual machine)" if "hypervisor" in Path("/proc/cpuinfo").read_text() else ""
     kernel = re.match(r"\d+\.\d+", platform.release())
-    return (f"{os.cpu_count()} x {model.group(1) if model else platform.machine()}{virtual}, "
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    return (f"{os.cpu_count()} x {model.group(1) if model else platform.machine()}{virtual}, {memory:.0f} GiB, "
             f"Linux {kernel.group(0) if kernel else '?'}")

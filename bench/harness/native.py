@@ -48,11 +48,15 @@ def lines(program: str, cores: str, *arguments: object) -> Iterator[str]:
             child.wait()
 
 
-def run_load(port: int, body: Path, connections: int, seconds: float, cores: str,
+def run_load(port: int, ask: Path | str, connections: int, seconds: float, cores: str,
              at_begin: Callable[[], None] = lambda: None, at_end: Callable[[], None] = lambda: None) -> dict[str, float]:
-    """Loads a proxy and returns requests, events, seconds and the answers' times; calls back at both ends of the window."""
+    """Loads a proxy and returns requests, events, seconds and the answers' times; calls back at both ends of the window.
+
+    `ask` is the file of a body to post, or a path to get.
+    """
+    what = ("--get", ask) if isinstance(ask, str) else ("--body", ask)
     result: dict[str, float] = {}
-    for line in lines("load", cores, "--port", port, "--body", body, "--connections", connections, "--millis", int(seconds * 1000)):
+    for line in lines("load", cores, "--port", port, *what, "--connections", connections, "--millis", int(seconds * 1000)):
         if line == "begin":
             at_begin()
         elif line.startswith("end "):
@@ -63,12 +67,20 @@ def run_load(port: int, body: Path, connections: int, seconds: float, cores: str
     return result
 
 
-def run_streams(port: int, body: Path, streams: int, rate: int, settle_ms: int, seconds: float, cores: str,
+def run_burst(port: int, body: Path, connections: int, cores: str) -> dict[str, float]:
+    """Sends one request on each connection, all at once, and returns when all are answered."""
+    result: dict[str, float] = {}
+    for line in lines("load", cores, "--port", port, "--body", body, "--connections", connections, "--once"):
+        result.update(fields(line))
+    return result
+
+
+def run_streams(port: int, body: Path, streams: int, rate: int, settle_ms: int, interval_ms: int, seconds: float, cores: str,
                 at_open: Callable[[], None], at_begin: Callable[[], None], at_end: Callable[[], None]) -> dict[str, float]:
     """Opens streams, calls back when all are open and at both ends of the window, and returns what arrived within it."""
     result: dict[str, float] = {}
     for line in lines("streams", cores, "--port", port, "--body", body, "--streams", streams, "--rate", rate,
-                      "--settle", settle_ms, "--millis", int(seconds * 1000)):
+                      "--settle", settle_ms, "--interval", interval_ms, "--millis", int(seconds * 1000)):
         if line == "open":
             at_open()
         elif line == "begin":

@@ -8,8 +8,8 @@ BENCH = Path(__file__).resolve().parent.parent
 PROJECT = BENCH.parent
 TARGET = BENCH / "target"
 CANDIDATE = "dromedary"
-SCENARIOS = ["small", "prompt100k", "streams", "idle", "latency", "start"]
-PEERS = ["direct", "nginx", "nginx-lua", "haproxy"]
+SCENARIOS = ["small", "prompt100k", "streams", "concurrency", "latency", "idle", "start", "internals", "routes", "nonai", "quota", "burst"]
+PEERS = ["direct", "nginx", "nginx-lua", "haproxy", "spring-cloud-gateway"]
 
 
 class Complaint(Exception):
@@ -32,10 +32,22 @@ class Options:
     java: Path | None
     out: Path
     always_usage: bool
+    warm_up: float
+    quota: float | None
+    variants: dict[str, dict[str, str]]
+    """Labels of further gateways, each with the environment that makes it different."""
 
 
 def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def variant(text: str) -> tuple[str, dict[str, str]]:
+    label, colon, setting = text.partition(":")
+    name, equals, value = setting.partition("=")
+    if not (label and colon and name and equals):
+        raise argparse.ArgumentTypeError(f"{text} (expected: LABEL:NAME=VALUE)")
+    return label, {name: value}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -48,11 +60,14 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--scenarios", type=names, metavar="LIST", help=f"of {','.join(SCENARIOS)} (default: all)")
     p.add_argument("--peers", type=names, metavar="LIST", help=f"of {','.join(PEERS)} (default: all)")
     p.add_argument("--candidate", default=CANDIDATE, metavar="PEER", help=f"what is compared with the peers (default: {CANDIDATE})")
-    p.add_argument("--rounds", type=int, metavar="N", help="rounds of a scenario (default: 7, quick: 5)")
-    p.add_argument("--seconds", type=float, metavar="S", help="length of one measurement (default: 4, quick: 1.5)")
+    p.add_argument("--rounds", type=int, metavar="N", help="rounds of a scenario at most (default: 5, quick: 4)")
+    p.add_argument("--seconds", type=float, metavar="S", help="length of one measurement (default: 3, quick: 1.5)")
     p.add_argument("--connections", type=int, default=64, metavar="N", help="client connections under load (default: 64)")
     p.add_argument("--streams", type=lambda text: [int(n) for n in names(text)], metavar="LIST",
-                   help="streams open at once (default: 1000,9000; quick: 1000)")
+                   help="streams open at once (default: 1000,2000,9000; quick: 1000)")
+    p.add_argument("--warm-up", type=float, metavar="S", help="longest warm-up of a proxy (default: 30, quick: 8)")
+    p.add_argument("--quota", type=float, metavar="CORES",
+                   help="CPU quota of the scenario quota (default: 1.5; 0.75 with fewer than four cores)")
     p.add_argument("--cores", default="0:1", metavar="P:L",
                    help="cores of the proxy and of load and replicas, as taskset writes them (default: 0:1)")
     p.add_argument("--gateway", type=Path, default=PROJECT / "target" / "dromedary", metavar="HOME",
@@ -60,6 +75,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--java", type=Path, metavar="JDK", help="JDK that runs the gateway (default: JAVA_HOME)")
     p.add_argument("--out", type=Path, metavar="DIR",
                    help="where benchmarks.md and benchmarks/ go (default: docs for a full run of the gateway, else bench/target/report)")
+    p.add_argument("--variant", action="append", default=[], metavar="LABEL:NAME=VALUE", type=variant,
+                   help="measure the gateway too with an environment variable set, for example "
+                        "trim:DROMEDARY_JAVA_OPTS=-XX:TrimNativeHeapInterval=5000")
     p.add_argument("--always-usage", action="store_true",
                    help="replicas send the usage event to all, so that every proxy carries the same events")
     p.add_argument("--report", action="store_true", help="only write the page and charts again from the data in --out")
@@ -81,16 +99,16 @@ def read(arguments: list[str] | None = None) -> tuple[Options, argparse.Namespac
     proxy_cores, colon, load_cores = given.cores.partition(":")
     if not (proxy_cores and colon and load_cores):
         raise Complaint(f"--cores {given.cores} (expected: PROXY:LOAD, for example 0:1)")
-    rounds = given.rounds or (5 if quick else 7)
-    seconds = given.seconds or (1.5 if quick else 4.0)
+    rounds = given.rounds or (4 if quick else 5)
+    seconds = given.seconds or (1.5 if quick else 3.0)
     if rounds < 1 or not 0.1 <= seconds <= 600:
         raise Complaint("--rounds must be at least 1 and --seconds 0.1 to 600")
-    streams = given.streams or ([1000] if quick else [1000, 9000])
+    streams = given.streams or ([1000] if quick else [1000, 2000, 9000])
     if not 1 <= given.connections <= 4096 or not all(1 <= n <= 30000 for n in streams):
         raise Complaint("--connections must be 1 to 4096 and --streams 1 to 30000")
-    full = not quick and given.candidate == CANDIDATE and scenarios == SCENARIOS
+    full = not quick and given.candidate == CANDIDATE and scenarios == SCENARIOS and not given.variant
     out = given.out or (PROJECT / "docs" if full or given.report else TARGET / "report")
     options = Options(quick, scenarios, [p for p in peers if p != given.candidate], given.candidate, rounds, seconds,
                       given.connections, streams, proxy_cores, load_cores, given.gateway.resolve(), given.java,
-                      out.resolve(), given.always_usage)
+                      out.resolve(), given.always_usage, given.warm_up or (8.0 if quick else 30.0), given.quota, dict(given.variant))
     return options, given

@@ -5,21 +5,28 @@ A peer is a folder bench/peers/NAME with a `peer.py` that defines
     TITLE          what it is, for tables
     DOES           which of the gateway's work it does, for the page
     JIT            True when it needs a long warm-up (optional)
+    PATH           what to get from it when it serves no inference (optional)
     missing(o)     why it can't run here, or None; `o` are the options
     version(o)     its version as text
     start(place)   writes its configuration into place.folder and returns the command (and, optionally, the environment)
 
+Settings of a variant ("gateway:label") stand in place.settings; each peer knows its own. The harness reads two of any
+variant: `cores`, where it runs if not on the proxy's core, and `cgroup`, a folder of cgroup.procs files to start it in.
+
 A peer without `start` has no process: requests go to the replica itself.
 """
 
+import copy
 import http.client
 import importlib.util
+import itertools
 import json
 import time
 import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from harness import machine, native
 from harness.options import BENCH, Complaint, Options
@@ -38,6 +45,7 @@ class Place:
     replicas: tuple[int, int]
     open_files: int
     options: Options
+    settings: dict[str, Any] = field(default_factory=dict)
 
     def fill(self, template: Path, target: str, **values: object) -> Path:
         """Writes a configuration: each @NAME@ of the template becomes the value."""
@@ -68,10 +76,23 @@ class Peer:
         self.title: str = module.TITLE
         self.does: str = module.DOES
         self.jit: bool = getattr(module, "JIT", False)
+        self.path: str | None = getattr(module, "PATH", None)
         self.proxies: bool = hasattr(module, "start")
+        self.settings: dict[str, Any] = {}
         self.missing: str | None = module.missing(options)
         self.version: str = "" if self.missing else module.version(options)
         self.module = module
+
+    def variant(self, label: str, **settings: Any) -> "Peer":
+        """The same peer with other settings, beside it in the tables as "name:label"."""
+        other = copy.copy(self)
+        other.name = f"{self.name}:{label}"
+        other.settings = {**self.settings, **settings}
+        return other
+
+    @property
+    def is_variant(self) -> bool:
+        return ":" in self.name
 
 
 @dataclass
@@ -96,6 +117,22 @@ class Proxy:
     def rss_kib(self) -> int:
         return machine.rss_kib(self.pids)
 
+    def forget_peak(self) -> None:
+        machine.forget_peak(self.pids)
+
+    def peak_rss_kib(self) -> int:
+        """The most that was resident since the peak was forgotten."""
+        return machine.peak_rss_kib(self.pids)
+
+    def flags(self) -> str:
+        """The options that its Java got, without places of this machine; empty for others."""
+        for pid in self.pids:
+            words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+            if Path(words[0]).name == "java":
+                options = itertools.takewhile(lambda word: word not in ("-cp", "-jar"), words[1:])
+                return " ".join(o for o in options if "=/" not in o and "=file:/" not in o)
+        return ""
+
     def check_alive(self) -> None:
         self.replica.check()
         if self.process is not None:
@@ -106,6 +143,16 @@ class Proxy:
         query = "&".join(f"{name}={value}" for name, value in settings.items())
         with urllib.request.urlopen(f"http://127.0.0.1:{self.replica_port}/bench/set?{query}", timeout=5) as answer:
             return json.load(answer)
+
+
+def get(port: int, path: str, timeout: float = 5) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
 
 
 def post(port: int, body: bytes, timeout: float = 5) -> tuple[int, bytes]:
@@ -119,14 +166,14 @@ def post(port: int, body: bytes, timeout: float = 5) -> tuple[int, bytes]:
         connection.close()
 
 
-def wait_for_first_200(port: int, body: bytes, process: Running) -> float:
-    """Asks every 2 ms until the answer is a 200; returns the moment, on the monotonic clock."""
+def wait_for_first_200(port: int, body: bytes, process: Running, path: str | None = None) -> float:
+    """Posts the body, or gets the path, every 2 ms until the answer is a 200; returns the moment, on the monotonic clock."""
     deadline = time.monotonic() + READY_SECONDS
     last = "no connection"
     while time.monotonic() < deadline:
         process.check()
         try:
-            status, content = post(port, body)
+            status, content = post(port, body) if path is None else get(port, path)
             if status == 200:
                 return time.monotonic()
             last = f"{status} {content[:200]!r}"
@@ -146,13 +193,21 @@ def deploy(peer: Peer, folder: Path, processes: Processes, options: Options, bod
     wait_for_first_200(a, small, replica)
     if not peer.proxies:
         return Proxy(peer, a, a, replica, None)
-    place = Place(folder, port, management_port, (a, b), machine.raise_file_limit(), options)
+    place = Place(folder, port, management_port, (a, b), machine.raise_file_limit(), options, peer.settings)
     started = peer.module.start(place)
     arguments, env = started if isinstance(started, tuple) else (started, {})
     begin = time.monotonic()
-    process = processes.start(peer.name, [str(a) for a in arguments], options.proxy_cores, folder / "output.log", env)
-    ready = wait_for_first_200(port, small, process)
+    process = processes.start(peer.name, [*into_cgroup(peer), *map(str, arguments)], peer.settings.get("cores", options.proxy_cores),
+                              folder / "output.log", env)
+    ready = wait_for_first_200(port, small, process, peer.path)
     return Proxy(peer, port, a, replica, process, ready - begin, machine.members(process.group))
+
+
+def into_cgroup(peer: Peer) -> list[str]:
+    """Words before a command that put the process, and all that it starts, into the peer's control group."""
+    if "cgroup" not in peer.settings:
+        return []
+    return ["sh", "-c", 'echo $$ >"$0" && exec "$@"', str(peer.settings["cgroup"] / "cgroup.procs")]
 
 
 def withdraw(proxy: Proxy, processes: Processes) -> None:

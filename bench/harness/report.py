@@ -9,14 +9,16 @@ from pathlib import Path
 from types import ModuleType
 
 from harness import chart, machine, peers
-from harness.options import CANDIDATE, PROJECT, SCENARIOS, Options
+from harness.options import BENCH, CANDIDATE, PROJECT, SCENARIOS, Options
 from harness.results import Metric, Results, Spread, read_samples
 from harness.rounds import Run
 
-RUN_COLUMNS = ["scenario", "date", "commit", "candidate", "machine", "settings", "versions", "work"]
+RUN_COLUMNS = ["scenario", "date", "commit", "candidate", "machine", "settings", "versions", "flags", "work"]
 
 BUSY_MACHINE_PERCENT = 10
 UNEQUAL_CONNECTIONS = 0.15
+SPARE_CONNECTIONS = 3
+"""So many more are no inequality: nginx keeps its connections for each port of the replica."""
 
 INTRODUCTION = """# Benchmarks
 
@@ -25,7 +27,8 @@ such numbers can and cannot show. The samples stand in [benchmarks/data](benchma
 
 Each proxy runs on one core with all of its threads, so that a JIT compiler and a garbage collector are counted. Load and replicas run on
 another core. Proxies are measured in turn (peer, gateway, next peer, gateway \u2026); a ratio compares the two neighbours of one round, and
-its median and range over the rounds stand in the peer's row: below 1 the gateway needs less. CPU is user and system time of the process,
+its median and range over the rounds stand in the peer's row: below 1 the gateway needs less. A name with a colon is a variant of the
+gateway, and its ratio is the variant's value divided by the gateway's. CPU is user and system time of the process,
 divided by requests or events. Medians marked \u2020 come from samples that spread by more than 30 %.
 
 **In the gateway's disfavour:** the replica sends a usage event only to those that ask. The gateway asks for each stream, reads the event and
@@ -55,8 +58,11 @@ def save(run: Run, scenario: str, data: Path) -> None:
         "candidate": run.candidate.name,
         "machine": machine.description(),
         "settings": f"{options.rounds} rounds of {options.seconds:g} s, {options.connections} connections"
+                    + "".join(f", {label} has {name}={value}"
+                              for label, setting in options.variants.items() for name, value in setting.items())
                     + (", usage event to all" if options.always_usage else "") + (", quick" if options.quick else ""),
-        "versions": "; ".join(f"{p.name} {p.version}" for p in [run.candidate, *run.others] if p.version),
+        "versions": "; ".join(f"{p.name} {p.version}" for p in [run.candidate, *run.others] if p.version and not p.is_variant),
+        "flags": "; ".join(f"{name} {flags}" for name, flags in run.flags.items() if ":" not in name),
         "work": "; ".join(f"{name} {note}" for name, note in run.notes.items()),
     }
     with (data / "runs.csv").open("w", newline="") as file:
@@ -92,7 +98,8 @@ def warnings(results: Results, scenario: str, candidate: str) -> Iterator[str]:
     own = results.spread(scenario, "upstream", candidate)
     for peer in results.of(scenario, "upstream"):
         spread = results.spread(scenario, "upstream", peer)
-        if own is not None and spread is not None and abs(spread.median - own.median) > UNEQUAL_CONNECTIONS * own.median:
+        if own is not None and spread is not None and \
+                abs(spread.median - own.median) > max(SPARE_CONNECTIONS, UNEQUAL_CONNECTIONS * own.median):
             yield f"Not equal: {peer} used {spread.median:.0f} connections to its replicas, {candidate} {own.median:.0f}."
 
 
@@ -132,6 +139,19 @@ def compared(rows: list[dict[str, str]]) -> str:
     return markdown([["", "what it is", "what it does"], *([name, m.TITLE, m.DOES] for name, m in modules)]) + "\n"
 
 
+def provenance(row: dict[str, str]) -> str:
+    """Where a scenario's figures come from: day, commit, host and kernel, settings, versions and flags, what each proxy did."""
+    flags = f" Java's options: {row['flags']}." if row.get("flags") else ""
+    return f"<sub>{row['date']}, commit {row['commit']}; {row['machine']}; {row['settings']}; {row['versions']}. {row['work']}.{flags}</sub>\n"
+
+
+def limits() -> str:
+    """What the numbers cannot show, as bench/README.md has it."""
+    _, _, rest = (BENCH / "README.md").read_text().partition("## What the numbers cannot show\n")
+    text, _, _ = rest.partition("\n## ")
+    return "## What the numbers cannot show\n" + text
+
+
 def write_page(out: Path) -> None:
     """Writes charts and page from the data files alone."""
     folder, data = out / "benchmarks", out / "benchmarks" / "data"
@@ -151,7 +171,8 @@ def write_page(out: Path) -> None:
             page.append((f"`{variant}`\n\n" if variant != name or len(results.scenarios()) > 1 else "")
                         + markdown(table(results, variant, [m for m in module.METRICS if not m.detail], candidate)) + "\n")
             page += [f"**{warning}**\n" for warning in warnings(results, variant, candidate)]
-        page.append(f"<sub>{row['date']}, commit {row['commit']}; {row['machine']}; {row['settings']}; {row['versions']}. {row['work']}.</sub>\n")
+        page.append(provenance(row))
+    page.append(limits())
     out.mkdir(parents=True, exist_ok=True)
     (out / "benchmarks.md").write_text("\n".join(page))
 
@@ -176,13 +197,15 @@ def machine_lines(results: Results, modules: dict[str, ModuleType], options: Opt
         metrics = modules[scenario].METRICS
         for metric in metrics:
             name = scenario if metric is metrics[0] else f"{scenario}.{metric.name}"
-            for peer in results.of(scenario, metric.name) if metric.ratio or metric.chart else ():
+            for peer in results.of(scenario, metric.name) if metric.ratio or metric.chart or metric.value else ():
                 spread = results.spread(scenario, metric.name, peer)
                 assert spread is not None
-                shown = label if peer == options.candidate else peer
+                variant = peer.startswith(options.candidate + ":")
+                shown = label + peer[len(options.candidate):] if variant or peer == options.candidate else peer
                 values.append(f"VALUE {name} {shown} {spread.median:.2f} [{spread.low:.2f}..{spread.high:.2f}] {metric.unit}".rstrip())
                 ratio = results.ratio(scenario, metric.name, options.candidate, peer) if metric.ratio and peer != options.candidate else None
                 if ratio is not None:
-                    ratios.append(f"RATIO {name} {label}/{peer} {ratio.median:.2f} [{ratio.low:.2f}..{ratio.high:.2f}]")
+                    pair = f"{shown}/{label}" if variant else f"{label}/{peer}"
+                    ratios.append(f"RATIO {name} {pair} {ratio.median:.2f} [{ratio.low:.2f}..{ratio.high:.2f}]")
     yield from values
     yield from ratios

@@ -14,7 +14,8 @@ WIDE_SPREAD = 0.30
 class Metric:
     """One thing that a scenario measures of each proxy; less is better wherever `ratio` is set.
 
-    A `detail` is shown in the terminal and kept in the data, but left out of the page.
+    A `detail` is shown in the terminal and kept in the data, but left out of the page. What has a ratio, a chart or is a
+    `value` appears in the lines for programs.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Metric:
     chart: bool = False
     digits: int = 1
     detail: bool = False
+    value: bool = False
 
 
 CORE_SHARES = [
@@ -83,15 +85,17 @@ class Results:
         return Spread.of([s.value for s in samples]) if samples else None
 
     def ratio(self, scenario: str, metric: str, candidate: str, peer: str) -> Spread | None:
-        """The candidate's value divided by the peer's, pair by pair within each round."""
+        """The candidate's value divided by the peer's, pair by pair within each round; of the candidate's variants, theirs by its own."""
+        variant = peer.startswith(candidate + ":")
         by_peer = self.of(scenario, metric)
         partners = by_peer.get(candidate, [])
         ratios = []
         for sample in by_peer.get(peer, []):
             same_round = [p for p in partners if p.round == sample.round]
             partner = next((p for p in same_round if p.order == sample.order + 1), same_round[0] if same_round else None)
-            if partner is not None and sample.value > 0:
-                ratios.append(partner.value / sample.value)
+            if partner is not None:
+                above, below = (sample.value, partner.value) if variant else (partner.value, sample.value)
+                ratios += [above / below] if below > 0 else []
         return Spread.of(ratios) if ratios else None
 
     def write(self, path: Path) -> None:

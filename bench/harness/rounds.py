@@ -65,17 +65,30 @@ class Run:
     bodies: dict[str, Path]
     results: Results = field(default_factory=Results)
     notes: dict[str, str] = field(default_factory=dict)
+    flags: dict[str, str] = field(default_factory=dict)
 
     @property
     def proxying(self) -> list[Peer]:
         """The peers that have a process of their own, without the candidate."""
         return [p for p in self.others if p.proxies]
 
+    def among(self, *names: str) -> list[Peer]:
+        """Those of the named peers that are in this run, and the candidate's variants."""
+        return [p for p in self.proxying if p.name in names or p.is_variant]
+
+    @property
+    def candidates(self) -> list[Peer]:
+        """The candidate and its variants."""
+        return [self.candidate, *(p for p in self.others if p.is_variant)]
+
+    def rounds(self, most: int) -> int:
+        return min(most, self.options.rounds)
+
     def record(self, scenario: str, proxy: Proxy, round_: int, order: int, **values: float) -> None:
         for metric, value in values.items():
             self.results.add(Sample(scenario, metric, proxy.name, round_, order, value))
         shown = "  ".join(f"{name} {value:.4g}" for name, value in values.items())
-        say(f"  {scenario:12s} round {round_ + 1}  {proxy.name:10s} {shown}")
+        say(f"  {scenario:12s} round {round_ + 1}  {proxy.name:12s} {shown}")
 
     @contextlib.contextmanager
     def deployed(self, *chosen: Peer) -> Iterator[list[Proxy]]:
@@ -85,9 +98,11 @@ class Run:
         proxies: list[Proxy] = []
         try:
             for peer in chosen:
-                proxy = peers.deploy(peer, folder / peer.name, self.processes, self.options, self.bodies)
+                proxy = peers.deploy(peer, folder / peer.name.replace(":", "-"), self.processes, self.options, self.bodies)
                 proxies.append(proxy)
-                if peer.name not in self.notes:
+                if flags := proxy.flags():
+                    self.flags[peer.name] = flags
+                if peer.path is None and not peer.is_variant and peer.name not in self.notes:
                     self.notes[peer.name] = peers.check_work(proxy, self.bodies, self.options.always_usage)
                     say(f"  {peer.name}: {self.notes[peer.name]}")
             yield proxies
@@ -108,21 +123,35 @@ class Run:
     def window(self, proxy: Proxy) -> CpuWindow:
         return CpuWindow(proxy, machine.cores(self.options.proxy_cores))
 
-    def load_slice(self, proxy: Proxy, body: str, seconds: float, connections: int | None = None) -> tuple[dict[str, float], CpuWindow]:
-        """One measurement under closed-loop load."""
+    def load_slice(self, proxy: Proxy, body: str, seconds: float, connections: int | None = None,
+                   at_begin: Callable[[], None] | None = None,
+                   at_end: Callable[[], None] | None = None) -> tuple[dict[str, float], CpuWindow]:
+        """One measurement under closed-loop load; `body` is a name among the bodies or a path to get.
+
+        With callbacks of its own the caller does without the CPU window.
+        """
         window = self.window(proxy)
-        result = native.run_load(proxy.port, self.bodies[body], connections or self.options.connections, seconds,
-                                 self.options.load_cores, window.begin, window.end)
+        result = native.run_load(proxy.port, self.bodies.get(body, body), connections or self.options.connections, seconds,
+                                 self.options.load_cores, at_begin or window.begin, at_end or window.end)
         proxy.check_alive()
         if result["requests"] < 1:
             raise Complaint(f"{proxy.name}: no request within {seconds} s")
         window.upstream_connections = proxy.set_replica()["open"] - 1
         return result, window
 
+    def warm_up_load(self, proxy: Proxy, body: str, connections: int | None = None) -> None:
+        """Closed-loop load until a request costs no less any more."""
+
+        def cost(seconds: float) -> float:
+            result, window = self.load_slice(proxy, body, seconds, connections)
+            return window.total / result["requests"]
+
+        self.warm_up(proxy, cost)
+
     def warm_up(self, proxy: Proxy, cost: Callable[[float], float]) -> None:
         """Repeats `cost(seconds)` (µs of CPU for each request or event) until it falls no more; one slice without a JIT."""
         seconds = 1.5 if self.options.quick else 3.0
-        limit = 10.0 if self.options.quick else 60.0
+        limit = self.options.warm_up
         begin = time.monotonic()
         costs = [cost(seconds if proxy.peer.jit else seconds / 2)]
         if not proxy.peer.jit:

@@ -32,6 +32,7 @@ struct connection {
     bool answered;          /* had at least one first byte (streams) or one whole answer (load) */
     int64_t started_nanos;
     int64_t first_byte_nanos;
+    int64_t last_byte_nanos;
     struct answer answer;
 };
 
@@ -87,6 +88,17 @@ static struct request read_request(const char *body_file, const char *key) {
     }
     fclose(file);
     r.length = (size_t)head + (size_t)body_bytes;
+    return r;
+}
+
+/* A request without a key and without a body. */
+static inline struct request get_request(const char *path) {
+    struct request r = {.bytes = malloc(REQUEST_HEAD_MAX)};
+    int n = snprintf(r.bytes, REQUEST_HEAD_MAX, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
+    if (n >= REQUEST_HEAD_MAX) {
+        fail("the path is too long");
+    }
+    r.length = (size_t)n;
     return r;
 }
 

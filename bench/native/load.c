@@ -3,77 +3,58 @@
  *
  * Prints "begin" when every connection had one answer, "end" after the measured time, and last the answers' times:
  *   end requests=… events=… reads=… seconds=…
- *   times total_p50_us=… total_p99_us=… first_p50_us=… first_p99_us=…
+ *   times total_p50_us=… total_p99_us=… total_p999_us=… first_p50_us=… first_p99_us=…
+ * With --once each connection asks once and the program ends with the last answer; "end" stands for all of them.
  * The harness reads the proxy's CPU time at "begin" and "end". Any error ends the program with status 1.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
 
 #include "client.h"
+#include "samples.h"
 
-enum { CONNECTIONS_MAX = 4096, SAMPLES_MAX = 1 << 21, WARM_MILLIS = 30000, DRAIN_MILLIS = 2000 };
+enum { CONNECTIONS_MAX = 4096, WARM_MILLIS = 30000, DRAIN_MILLIS = 2000 };
 
 static const char *USAGE =
-    "load --port PORT --body FILE [options]\n"
+    "load --port PORT (--body FILE | --get PATH) [options]\n"
     "  --port PORT          where the proxy listens on 127.0.0.1\n"
     "  --body FILE          the JSON body of each request\n"
+    "  --get PATH           GET this instead, without a body\n"
     "  --key KEY            bearer key (default: sk-bench)\n"
     "  --connections N      connections, one request at a time on each, 1 to 4096 (default: 64)\n"
-    "  --millis N           measured time in ms, 10 to 600000 (default: 2000)\n";
-
-/* Times of answers in nanoseconds; when the array is full the later ones are left out. */
-struct samples {
-    uint32_t *nanos;
-    size_t count;
-};
-
-static void sample(struct samples *s, int64_t nanos) {
-    if (s->count < SAMPLES_MAX) {
-        s->nanos[s->count++] = nanos > UINT32_MAX ? UINT32_MAX : (uint32_t)nanos;
-    }
-}
-
-static int by_value(const void *left, const void *right) {
-    uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
-    return (l > r) - (l < r);
-}
-
-/* Sorts the samples and returns the value below which the given part of them lies, in µs. */
-static double quantile(struct samples *s, double part) {
-    if (s->count == 0) {
-        return 0;
-    }
-    qsort(s->nanos, s->count, sizeof s->nanos[0], by_value);
-    return s->nanos[(size_t)(part * (double)(s->count - 1))] / 1e3;
-}
+    "  --millis N           measured time in ms, 10 to 600000 (default: 2000)\n"
+    "  --once               one request on each connection, all at once\n";
 
 int main(int argc, char **argv) {
     static const struct option OPTIONS[] = {
         {"port", required_argument, NULL, 'p'},        {"body", required_argument, NULL, 'b'},
         {"key", required_argument, NULL, 'k'},         {"connections", required_argument, NULL, 'c'},
-        {"millis", required_argument, NULL, 'm'},      {NULL, 0, NULL, 0},
+        {"millis", required_argument, NULL, 'm'},      {"get", required_argument, NULL, 'g'},
+        {"once", no_argument, NULL, 'o'},              {NULL, 0, NULL, 0},
     };
     int port = 0, connections = 64;
     long millis = 2000;
-    const char *body = NULL, *key = "sk-bench";
+    bool once = false;
+    const char *body = NULL, *path = NULL, *key = "sk-bench";
     for (int o; (o = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;) {
         switch (o) {
             case 'p': port = (int)number("--port", optarg, 1, 65535); break;
             case 'b': body = optarg; break;
+            case 'g': path = optarg; break;
+            case 'o': once = true; break;
             case 'k': key = optarg; break;
             case 'c': connections = (int)number("--connections", optarg, 1, CONNECTIONS_MAX); break;
             case 'm': millis = number("--millis", optarg, 10, 600000); break;
             default: fail("%s", USAGE);
         }
     }
-    if (port == 0 || body == NULL) {
+    if (port == 0 || (body == NULL) == (path == NULL)) {
         fail("%s", USAGE);
     }
 
-    struct request request = read_request(body, key);
+    struct request request = path != NULL ? get_request(path) : read_request(body, key);
     struct connection *all = calloc((size_t)connections, sizeof *all);
-    struct samples total = {.nanos = malloc(SAMPLES_MAX * sizeof(uint32_t))};
-    struct samples first = {.nanos = malloc(SAMPLES_MAX * sizeof(uint32_t))};
+    struct samples total = make_samples(), first = make_samples();
     if (all == NULL || total.nanos == NULL || first.nanos == NULL) {
         fail("out of memory");
     }
@@ -88,11 +69,11 @@ int main(int argc, char **argv) {
     enum { WARMING, MEASURING, DRAINING } phase = WARMING;
     int answered = 0, busy = connections;
     long requests = 0, events = 0, reads = 0;
-    int64_t begin = 0, deadline = now_nanos() + WARM_MILLIS * 1000000LL;
+    int64_t started = now_nanos(), begin = 0, deadline = started + WARM_MILLIS * 1000000LL;
     while (busy > 0) {
         int ready = epoll_wait(poll, ready_events, 256, 100);
         int64_t now = now_nanos();
-        if (phase == WARMING && answered == connections) {
+        if (phase == WARMING && answered == connections && !once) {
             phase = MEASURING;
             begin = now;
             deadline = begin + millis * 1000000;
@@ -143,10 +124,20 @@ int main(int argc, char **argv) {
             }
             sample(&total, received - c->started_nanos);
             sample(&first, c->first_byte_nanos - c->started_nanos);
+            if (once) {
+                busy--;
+                continue;
+            }
             begin_request(poll, c, &request);
         }
     }
+    if (once) {
+        printf("end requests=%ld events=%ld reads=%ld seconds=%.6f\n", requests, events, reads, (double)(now_nanos() - started) / 1e9);
+    }
+    sort_samples(&total);
+    sort_samples(&first);
     printf("times total_p50_us=%.1f total_p99_us=%.1f", quantile(&total, 0.50), quantile(&total, 0.99));
+    printf(" total_p999_us=%.1f", quantile(&total, 0.999));
     printf(" first_p50_us=%.1f first_p99_us=%.1f\n", quantile(&first, 0.50), quantile(&first, 0.99));
     return 0;
 }

@@ -4,7 +4,8 @@
  * Opens the streams at an even rate, more slowly when the proxy is slow to answer. When each has its first byte and the
  * settling time is over it prints "open".
  * For each window it prints "begin" and, after the window's time,
- *   end events=… reads=… bytes=… seconds=…
+ *   end events=… reads=… bytes=… seconds=… jitter_p50_us=… jitter_p99_us=…
+ * where jitter is how far the time between two reads of a stream is from the --interval.
  * The harness reads the proxy's memory at "open" and its CPU time at "begin" and "end". A stream that ends is opened
  * again on its connection. Any error ends the program with status 1.
  */
@@ -12,6 +13,7 @@
 #include <getopt.h>
 
 #include "client.h"
+#include "samples.h"
 
 enum {
     STREAMS_MAX = 30000,
@@ -27,6 +29,7 @@ static const char *USAGE =
     "  --streams N          streams open at once, 1 to 30000 (default: 1000)\n"
     "  --rate N             streams opened each second at most, 1 to 100000 (default: 1000)\n"
     "  --settle N           ms between the last stream's first byte and the first window, 0 to 60000 (default: 1000)\n"
+    "  --interval N         ms between the events of a stream, 0 to 60000 (default: 0)\n"
     "  --windows N          measured windows, 1 to 100 (default: 1)\n"
     "  --millis N           length of a window in ms, 10 to 600000 (default: 3000)\n";
 
@@ -35,11 +38,12 @@ int main(int argc, char **argv) {
         {"port", required_argument, NULL, 'p'},    {"body", required_argument, NULL, 'b'},
         {"key", required_argument, NULL, 'k'},     {"streams", required_argument, NULL, 's'},
         {"rate", required_argument, NULL, 'r'},    {"settle", required_argument, NULL, 'e'},
+        {"interval", required_argument, NULL, 'i'},
         {"windows", required_argument, NULL, 'w'}, {"millis", required_argument, NULL, 'm'},
         {NULL, 0, NULL, 0},
     };
     int port = 0;
-    long streams = 1000, rate = 1000, settle = 1000, windows = 1, millis = 3000;
+    long streams = 1000, rate = 1000, settle = 1000, windows = 1, millis = 3000, interval = 0;
     const char *body = NULL, *key = "sk-bench";
     for (int o; (o = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;) {
         switch (o) {
@@ -49,6 +53,7 @@ int main(int argc, char **argv) {
             case 's': streams = number("--streams", optarg, 1, STREAMS_MAX); break;
             case 'r': rate = number("--rate", optarg, 1, 100000); break;
             case 'e': settle = number("--settle", optarg, 0, 60000); break;
+            case 'i': interval = number("--interval", optarg, 0, 60000); break;
             case 'w': windows = number("--windows", optarg, 1, 100); break;
             case 'm': millis = number("--millis", optarg, 10, 600000); break;
             default: fail("%s", USAGE);
@@ -60,7 +65,8 @@ int main(int argc, char **argv) {
 
     struct request request = read_request(body, key);
     struct connection *all = calloc((size_t)streams, sizeof *all);
-    if (all == NULL) {
+    struct samples jitter = make_samples();
+    if (all == NULL || jitter.nanos == NULL) {
         fail("out of memory");
     }
     int poll = epoll_create1(0);
@@ -88,15 +94,19 @@ int main(int argc, char **argv) {
             fflush(stdout);
             window_begin = now;
             events = reads = bytes = 0;
+            jitter.count = 0;
         }
         if (window_begin != 0 && now - window_begin >= millis) {
-            printf("end events=%ld reads=%ld bytes=%ld seconds=%.3f\n", events, reads, bytes, (double)(now - window_begin) / 1e3);
+            sort_samples(&jitter);
+            printf("end events=%ld reads=%ld bytes=%ld seconds=%.3f", events, reads, bytes, (double)(now - window_begin) / 1e3);
+            printf(" jitter_p50_us=%.1f jitter_p99_us=%.1f\n", quantile(&jitter, 0.50), quantile(&jitter, 0.99));
             if (--windows > 0) {
                 puts("begin");
             }
             fflush(stdout);
             window_begin = now;
             events = reads = bytes = 0;
+            jitter.count = 0;
         }
         int ready = epoll_wait(poll, ready_events, 1024, opened < streams ? 1 : 10);
         for (int i = 0; i < ready; i++) {
@@ -116,8 +126,13 @@ int main(int argc, char **argv) {
             }
             reads++;
             bytes += n;
+            int64_t received = now_nanos();
+            if (c->first_byte_nanos != 0 && window_begin != 0) {
+                sample(&jitter, llabs(received - c->last_byte_nanos - interval * 1000000));
+            }
+            c->last_byte_nanos = received;
             if (c->first_byte_nanos == 0) {
-                c->first_byte_nanos = now_nanos();
+                c->first_byte_nanos = received;
                 answered += c->answered ? 0 : 1;
                 c->answered = true;
                 last_answered = now;

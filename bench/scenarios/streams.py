@@ -8,7 +8,8 @@ from harness.results import CORE_SHARES, Metric
 
 TITLE = "Many open streams"
 QUESTION = ("N streams, each opened with a 100 KB prompt, about 15,000 events each second over all of them whatever N is, every event a "
-            "write of its own. At most 64 streams wait for their first byte at a time. `streams` is 1,000, `streams9000` is 9,000. Events are counted at the client, in windows in which no "
+            "write of its own: the proxy's core relays each of them, the other core sends and receives it. At most 64 streams wait for their "
+            "first byte at a time. `streams` is 1,000, `streams9000` is 9,000. Events are counted at the client, in windows in which no "
             "stream opens or ends. Memory is the resident size with all streams open, less the size after a warm-up with 20 streams, "
             "divided by N.")
 METRICS = [
@@ -35,8 +36,9 @@ def run(run):
 def measure(run, streams):
     scenario = "streams" if streams == 1000 else f"streams{streams}"
     interval_ms = max(1, round(streams * 1000 / EVENTS_PER_SECOND))
-    rounds = max(1, run.options.rounds - 2 if streams <= 1000 else min(3, run.options.rounds))
-    with run.deployed(run.candidate, *run.proxying) as (candidate, *others):
+    rounds = run.rounds(3 if streams <= 2000 else 2)
+    peers = run.proxying if streams == 1000 or len(run.options.streams) == 1 else run.among("nginx", "nginx-lua")
+    with run.deployed(run.candidate, *peers) as (candidate, *others):
         fresh = {}
         for proxy in (candidate, *others):
             warm_up(run, proxy)
@@ -71,7 +73,7 @@ def stream_slice(run, proxy, streams, seconds):
     """Opens the streams, measures one window, closes them; the replica must see every one of them end."""
     window = run.window(proxy)
     open_kib = []
-    result = native.run_streams(proxy.port, run.bodies["prompt100k"], streams, 1000, 500, seconds, run.options.load_cores,
+    result = native.run_streams(proxy.port, run.bodies["prompt100k"], streams, 1000, 500, 0, seconds, run.options.load_cores,
                                 lambda: open_kib.append(proxy.rss_kib()), window.begin, window.end)
     proxy.check_alive()
     deadline = time.monotonic() + 10

@@ -1,0 +1,1 @@
+"""Tests of the harness itself: python3 -m unittest discover bench."""
