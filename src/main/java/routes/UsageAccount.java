@@ -73,6 +73,15 @@ final class UsageAccount {
                 .partial(facts.usageKnown() && !complete)
                 .affinity(request.getAffinity())
                 .gateway(gateway);
+        if (outcome == Outcome.REJECTED && request.isAnswering() && !facts.usageKnown()) {
+            // a stream that the gateway ended itself: what came is charged, so it is said
+            long sent = request.promptTokensEstimate();
+            record.promptTokens(sent)
+                    .completionTokens(request.answerTokens())
+                    .totalTokens(sent + request.answerTokens())
+                    .usageSource(UsageRecord.Source.ESTIMATED)
+                    .partial(true);
+        }
         if (replica != null) {
             record.replica(replica.toString()).upstreamRequestId(request.upstreamRequestId());
         }

@@ -13,7 +13,9 @@ import org.slf4j.LoggerFactory;
  * there are, and an entry needs no allocation.
  *
  * <p>A deadline that moves later costs nothing: the entry stays where it is and moves when its old slot comes round. The
- * loop is woken only for slots that hold something. Resolution is {@value #TICK_MILLIS} ms; an entry never expires early.
+ * loop is woken only for slots that hold something. What is due later than one turn of the wheel waits in a coarser one, a
+ * slot for each turn, so that ten thousand idle clients wake nobody. Resolution is {@value #TICK_MILLIS} ms; an entry never
+ * expires early.
  *
  * <p><b>Threading:</b> event-loop confined. <b>Failure:</b> an entry that throws is logged and does not stop the others.
  */
@@ -23,12 +25,17 @@ public final class TimerWheel {
     private static final long TICK_MILLIS = 4;
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(TICK_MILLIS);
     private static final int SLOTS = 1024;
+    private static final int TURNS = 256;
     private static final FastThreadLocal<@Nullable TimerWheel> WHEELS = new FastThreadLocal<>();
 
     private final EventLoop loop;
-    private final Entry[] heads = new Entry[SLOTS];
+    private final Head[] slots;
     private final long[] occupied = new long[SLOTS / 64];
-    private final Entry due = new Head();
+    /** Entries by the turn in which they are due. */
+    private final Head[] turns;
+
+    private final long[] occupiedTurns = new long[TURNS / 64];
+    private final Entry due = new Head(new long[1], 0);
     private final long startNanos = System.nanoTime();
     private long tick;
     private int size;
@@ -37,9 +44,16 @@ public final class TimerWheel {
 
     private TimerWheel(EventLoop loop) {
         this.loop = loop;
-        for (int i = 0; i < SLOTS; i++) {
-            heads[i] = new Head();
+        this.slots = heads(SLOTS, occupied);
+        this.turns = heads(TURNS, occupiedTurns);
+    }
+
+    private static Head[] heads(int count, long[] bits) {
+        Head[] heads = new Head[count];
+        for (int i = 0; i < count; i++) {
+            heads[i] = new Head(bits, i);
         }
+        return heads;
     }
 
     /** The wheel of the event loop that this thread runs. */
@@ -70,10 +84,21 @@ public final class TimerWheel {
         }
     }
 
+    /** The begin and end of a list, and the bit that says whether it holds something. */
     private static final class Head extends Entry {
-        Head() {
+        private final long[] bits;
+        private final int index;
+
+        Head(long[] bits, int index) {
+            this.bits = bits;
+            this.index = index;
             super.previous = this;
             super.next = this;
+        }
+
+        void occupied(boolean something) {
+            long bit = 1L << index;
+            bits[index >> 6] = something ? bits[index >> 6] | bit : bits[index >> 6] & ~bit;
         }
 
         @Override
@@ -83,6 +108,10 @@ public final class TimerWheel {
     /** Arms the entry for a time of {@link System#nanoTime()}, or moves it there. */
     public void arm(Entry entry, long deadlineNanos) {
         entry.deadlineNanos = deadlineNanos;
+        if (size == 0) {
+            // nobody was woken meanwhile
+            tick = Math.max(tick, (System.nanoTime() - startNanos) / TICK_NANOS - 1);
+        }
         long due = Math.max(tick + 1, (deadlineNanos - startNanos) / TICK_NANOS + 1);
         if (entry.linked()) {
             if (entry.tick <= due) {
@@ -90,9 +119,9 @@ public final class TimerWheel {
             }
             unlink(entry);
         }
-        link(entry, due);
-        if (wakeUp == null || due < wakeUpTick) {
-            scheduleWakeUp(due);
+        long wake = link(entry, due);
+        if (wakeUp == null || wake < wakeUpTick) {
+            scheduleWakeUp(wake);
         }
     }
 
@@ -108,11 +137,14 @@ public final class TimerWheel {
         return size;
     }
 
-    private void link(Entry entry, long due) {
-        int slot = (int) due & SLOTS - 1;
+    /** Returns the tick at which the loop must look at it. */
+    private long link(Entry entry, long due) {
+        boolean later = due - tick >= SLOTS;
+        Head head = later ? turns[(int) (due / SLOTS) & TURNS - 1] : slots[(int) due & SLOTS - 1];
         entry.tick = due;
-        append(heads[slot], entry);
-        occupied[slot >> 6] |= 1L << slot;
+        append(head, entry);
+        head.occupied(true);
+        return later ? due / SLOTS * SLOTS : due;
     }
 
     private void append(Entry head, Entry entry) {
@@ -137,9 +169,8 @@ public final class TimerWheel {
         entry.previous = null;
         entry.next = null;
         size--;
-        int slot = (int) entry.tick & SLOTS - 1;
-        if (before == after && before == heads[slot]) {
-            occupied[slot >> 6] &= ~(1L << slot);
+        if (before == after && before instanceof Head head) {
+            head.occupied(false);
         }
     }
 
@@ -157,20 +188,55 @@ public final class TimerWheel {
         long now = System.nanoTime();
         long until = (now - startNanos) / TICK_NANOS;
         while (tick < until) {
-            long next = nextOccupied(until);
-            tick = next;
-            if (next <= until) {
+            long turn = (tick / SLOTS + 1) * SLOTS;
+            long next = nextOccupied(Math.min(until, turn - 1));
+            if (next < turn && next <= until) {
+                tick = next;
                 expire((int) next & SLOTS - 1, now);
+            } else if (turn <= until) {
+                tick = turn;
+                begin(turn / SLOTS);
+                expire((int) turn & SLOTS - 1, now);
             } else {
                 tick = until;
             }
         }
         if (size > 0) {
-            long next = nextOccupied(tick + SLOTS);
+            long slot = nextOccupied(tick + SLOTS);
+            long turn = nextTurn();
+            long next = slot <= tick + SLOTS ? Math.min(slot, turn) : turn;
             if (wakeUp == null || next < wakeUpTick) {
                 scheduleWakeUp(next);
             }
         }
+    }
+
+    /** A turn of the wheel begins: what is due in it gets its slot. */
+    private void begin(long turn) {
+        Head begun = turns[(int) turn & TURNS - 1];
+        Entry head = begun;
+        Entry entry = head.next;
+        head.next = head;
+        head.previous = head;
+        begun.occupied(false);
+        while (entry != null && entry != head) {
+            Entry following = entry.next;
+            size--;
+            link(entry, entry.tick);
+            entry = following;
+        }
+    }
+
+    /** The tick at which the next turn begins in which something is due; far away when there is none. */
+    private long nextTurn() {
+        long current = tick / SLOTS;
+        for (long turn = current + 1; turn <= current + TURNS; turn++) {
+            int index = (int) turn & TURNS - 1;
+            if ((occupiedTurns[index >> 6] & 1L << index) != 0) {
+                return turn * SLOTS;
+            }
+        }
+        return Long.MAX_VALUE;
     }
 
     /** The next tick after the current one whose slot holds entries; past {@code until} when there is none before. */
@@ -189,7 +255,7 @@ public final class TimerWheel {
     }
 
     private void expire(int slot, long now) {
-        Entry head = heads[slot];
+        Entry head = slots[slot];
         for (Entry entry = head.next; entry != null && entry != head; ) {
             Entry following = entry.next;
             if (entry.tick <= tick) {

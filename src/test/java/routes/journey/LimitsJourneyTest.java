@@ -331,6 +331,9 @@ class LimitsJourneyTest {
             assertThat(answer.text()).contains("\"code\":\"budget_exhausted\"").endsWith("data: [DONE]\n\n");
             JsonNode line = UsageLines.of(gateway, "long");
             UsageLines.assertEnd(line, "rejected", 200, "budget_exhausted");
+            assertThat(line.path("usage_source").asText()).isEqualTo("estimated");
+            assertThat(line.path("partial").asBoolean()).isTrue();
+            assertThat(line.path("completion_tokens").asLong()).isBetween(10L, 40L);
             replica.awaitQuiet();
             assertThat(refused(client.exchange(ask("next")), "budget_exhausted"))
                     .isBetween(1, 86_400);
