@@ -1,6 +1,5 @@
 package routes.model;
 
-import java.time.Duration;
 import org.apache.camel.AsyncEndpoint;
 import org.apache.camel.Category;
 import org.apache.camel.Consumer;
@@ -12,7 +11,6 @@ import org.apache.camel.spi.UriEndpoint;
 import org.apache.camel.spi.UriParam;
 import org.apache.camel.spi.UriPath;
 import org.apache.camel.support.DefaultEndpoint;
-import routes.config.Quantity;
 import routes.queue.Pool;
 
 /** Serve a model by name, or send a request to the route that serves the model it asks for. */
@@ -38,22 +36,22 @@ public final class ModelEndpoint extends DefaultEndpoint implements AsyncEndpoin
 
     @UriParam(
             label = "consumer",
-            defaultValue = "1000",
+            defaultValue = "" + Pool.Bounds.REQUESTS,
             description = "Most requests that wait for a slot of the model's replicas (503 beyond); 0 for no queue.")
-    private int queueLimit = Pool.Bounds.DEFAULT.requests();
+    private int queueLimit = Pool.Bounds.REQUESTS;
 
     @UriParam(
             label = "consumer",
-            defaultValue = "256m",
+            defaultValue = Pool.Bounds.BYTES,
             description =
                     "Most bytes of request bodies that wait for a slot (503 beyond), such as 65536, 64k, 32m or 1g.")
-    private String queueBytes = "256m";
+    private String queueBytes = Pool.Bounds.BYTES;
 
     @UriParam(
             label = "consumer",
-            defaultValue = "30s",
+            defaultValue = Pool.Bounds.TIMEOUT,
             description = "How long a request waits for a slot (503 beyond), such as 500ms, 30s or 2m.")
-    private String queueTimeout = "30s";
+    private String queueTimeout = Pool.Bounds.TIMEOUT;
 
     public ModelEndpoint(String uri, ModelComponent component) {
         super(uri, component);
@@ -81,7 +79,6 @@ public final class ModelEndpoint extends DefaultEndpoint implements AsyncEndpoin
         }
         ModelConsumer consumer =
                 new ModelConsumer(this, processor, directory().queue().pool(name));
-        queueBounds();
         configureConsumer(consumer);
         return consumer;
     }
@@ -96,10 +93,7 @@ public final class ModelEndpoint extends DefaultEndpoint implements AsyncEndpoin
 
     /** @throws IllegalArgumentException saying which option is out of its range */
     Pool.Bounds queueBounds() {
-        return new Pool.Bounds(
-                queueLimit,
-                Quantity.bytes("queueBytes", queueBytes),
-                Duration.ofMillis(Quantity.millis("queueTimeout", queueTimeout)));
+        return Pool.Bounds.of(queueLimit, queueBytes, queueTimeout);
     }
 
     public int getQueueLimit() {

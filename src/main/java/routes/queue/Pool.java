@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
+import routes.config.Quantity;
 import routes.replica.Replica;
 
 /**
@@ -27,8 +28,22 @@ public final class Pool {
      */
     public record Bounds(int requests, long bytes, Duration timeout) {
 
+        /** The defaults, as the options of a model's route write them. */
+        public static final int REQUESTS = 1000;
+
+        public static final String BYTES = "256m";
+        public static final String TIMEOUT = "30s";
+
         /** What holds unless a model's route says otherwise. */
-        public static final Bounds DEFAULT = new Bounds(1000, 256L << 20, Duration.ofSeconds(30));
+        public static final Bounds DEFAULT = of(REQUESTS, BYTES, TIMEOUT);
+
+        /** @throws IllegalArgumentException saying which option is wrong, and what is expected */
+        public static Bounds of(int queueLimit, String queueBytes, String queueTimeout) {
+            return new Bounds(
+                    queueLimit,
+                    Quantity.bytes("queueBytes", queueBytes),
+                    Duration.ofMillis(Quantity.millis("queueTimeout", queueTimeout)));
+        }
 
         public Bounds {
             if (requests < 0) {

@@ -370,8 +370,11 @@ public final class Queue {
     // ---- one that needs several slots of one replica
 
     private int beginGathering(Waiter waiter) {
+        if (waiter.wish.answers() == 1) {
+            return WAIT;
+        }
         int liked = waiter.choose(0);
-        if (liked < 0 || waiter.wish.answers() == 1) {
+        if (liked < 0) {
             return WAIT;
         }
         Desk desk = desks.get(waiter.wish.candidates().get(liked));

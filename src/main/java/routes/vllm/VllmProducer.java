@@ -51,7 +51,8 @@ final class VllmProducer extends DefaultAsyncProducer {
         } else if (!request.lease().holdsSlotsOf(endpoint.replica())
                 && (endpoint.replica().isWanted()
                         || !request.lease().tryTakeSlots(endpoint.replica(), request.answers()))) {
-            exchange.setException(new GatewayException(ErrorCode.QUEUE_FULL));
+            exchange.setException(new GatewayException(
+                    ErrorCode.QUEUE_FULL, "The replica is busy, and this route has no queue; try again soon."));
             callback.done(false);
         } else {
             String pool = request.getPool();

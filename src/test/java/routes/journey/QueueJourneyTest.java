@@ -1,6 +1,7 @@
 package routes.journey;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
@@ -155,6 +156,12 @@ class QueueJourneyTest {
             finish(busy);
             assertThat(client.exchange(ask(TestGateway.KEY, "next")).status()).isEqualTo(200);
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"queueLimit: -1", "queueBytes: many", "queueTimeout: soon", "queueTimeout: 0ms"})
+    void optionsThatMakeNoSenseEndTheStart(String option) {
+        assertThatThrownBy(() -> gateway(1, option)).hasStackTraceContaining("(expected: ");
     }
 
     @Test
