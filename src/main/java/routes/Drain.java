@@ -23,12 +23,15 @@ final class Drain extends ServiceSupport {
     private final Door door;
     private final UsageJournal journal;
     private final EventLoops loops;
+    private final Runnable stopWatching;
     private final Duration limit;
 
-    Drain(Door door, UsageJournal journal, EventLoops loops, Duration limit) {
+    /** @param stopWatching ends probes and look-ups, which use the event loops */
+    Drain(Door door, UsageJournal journal, EventLoops loops, Runnable stopWatching, Duration limit) {
         this.door = door;
         this.journal = journal;
         this.loops = loops;
+        this.stopWatching = stopWatching;
         this.limit = limit;
     }
 
@@ -58,6 +61,7 @@ final class Drain extends ServiceSupport {
         if (lost > 0) {
             LOG.error("{} usage lines could not be written to their file", lost);
         }
+        stopWatching.run();
         loops.close();
     }
 }

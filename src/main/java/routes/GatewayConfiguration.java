@@ -1,11 +1,15 @@
 package routes;
 
+import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
+import io.github.resilience4j.retry.RetryRegistry;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.apache.camel.CamelConfiguration;
 import org.apache.camel.CamelContext;
 import org.apache.camel.health.HealthCheckRegistry;
@@ -13,7 +17,11 @@ import org.apache.camel.spi.Registry;
 import org.apache.camel.support.CamelContextHelper;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import routes.address.KubernetesWatch;
+import routes.address.NameWatch;
 import routes.affinity.AffinityBalancer;
+import routes.affinity.Breakers;
+import routes.affinity.RetryPolicy;
 import routes.auth.AuthStep;
 import routes.auth.KeyEntry;
 import routes.auth.KeyStore;
@@ -22,6 +30,8 @@ import routes.config.Setting;
 import routes.config.Settings;
 import routes.door.Door;
 import routes.door.DoorComponent;
+import routes.health.HealthWatch;
+import routes.health.WatchSettings;
 import routes.limits.LimitsStep;
 import routes.net.EventLoops;
 import routes.prompt.PromptStep;
@@ -30,6 +40,7 @@ import routes.quota.Quotas;
 import routes.replica.Replicas;
 import routes.request.ApiKey;
 import routes.request.BodyBudget;
+import routes.request.CacheSalts;
 import routes.telemetry.Counters;
 import routes.telemetry.Gauges;
 import routes.telemetry.Readiness;
@@ -56,7 +67,7 @@ public final class GatewayConfiguration implements CamelConfiguration {
         EventLoops loops =
                 new EventLoops(settings.integer(Setting.EVENT_LOOPS), settings.flag(Setting.NATIVE_TRANSPORT));
         Quotas quotas = new Quotas();
-        Keys keys = new Keys(keys(context, settings, quotas));
+        Keys keys = new Keys(keys(context, settings, quotas, new CacheSalts(settings.text(Setting.CACHE_SALT_SECRET))));
         Queue queue = new Queue(System::nanoTime);
         Replicas replicas = new Replicas(queue::freed);
         Counters counters = new Counters();
@@ -82,19 +93,56 @@ public final class GatewayConfiguration implements CamelConfiguration {
         registry.bind("limits", new LimitsStep());
         registry.bind(
                 "prompt", new PromptStep(settings.text(Setting.SESSION_HEADER).toLowerCase(Locale.ROOT)));
-        int attempts = settings.integer(Setting.MAX_ATTEMPTS);
-        registry.bindAsPrototype("affinity", AffinityBalancer.class, () -> new AffinityBalancer(queue, attempts));
+        Breakers breakers = new Breakers(
+                context,
+                registered(
+                        registry,
+                        "circuitBreakerRegistry",
+                        CircuitBreakerRegistry.class,
+                        CircuitBreakerRegistry::ofDefaults),
+                loops.watch());
+        NameWatch names = new NameWatch(loops, settings);
+        KubernetesWatch clusters = new KubernetesWatch(loops);
+        HealthWatch health = new HealthWatch(loops, WatchSettings.of(settings));
+        List.of(breakers, names, clusters, health).forEach(replicas::listen);
+        RetryPolicy retries = new RetryPolicy(
+                settings, registered(registry, "retryRegistry", RetryRegistry.class, RetryRegistry::ofDefaults));
+        AffinityBalancer.Shared balancing = new AffinityBalancer.Shared(queue, replicas, breakers, retries);
+        registry.bindAsPrototype("affinity", AffinityBalancer.class, () -> new AffinityBalancer(balancing));
 
         context.getTypeConverterRegistry().addTypeConverters(new RequestConverters());
         HealthCheckRegistry checks = HealthCheckRegistry.get(context);
         if (checks != null) {
             checks.register(new Readiness(() -> !door.listening().isEmpty(), door::isDraining));
         }
-        Drain drain = new Drain(door, journal, loops, settings.duration(Setting.DRAIN_TIMEOUT));
+        Runnable stopWatching = () -> {
+            health.close();
+            clusters.close();
+            names.close();
+        };
+        Drain drain = new Drain(door, journal, loops, stopWatching, settings.duration(Setting.DRAIN_TIMEOUT));
         registry.bind("drain", Drain.class, drain);
         context.addService(drain, true, true);
-        context.addStartupListener(
-                (started, already) -> meters(started, door, budget, journal, counters, replicas, queue, quotas));
+        context.addStartupListener((started, already) -> meters(
+                started,
+                gauges -> gauges.requests(counters)
+                        .replicas(replicas, breakers::breaker)
+                        .gauge(
+                                "dromedary.requests.in.flight",
+                                "Requests between their head and their end.",
+                                door::inFlight)
+                        .queue(queue)
+                        .gauge(
+                                "dromedary.keys.requests.running",
+                                "Requests that count against the concurrency of a key or tenant with limits.",
+                                quotas::running)
+                        .gauge("dromedary.client.connections", "Open connections of clients.", door::connections)
+                        .gauge("dromedary.body.bytes", "Bytes of request bodies that are held.", budget::used)
+                        .gauge(
+                                "dromedary.usage.lines.pending",
+                                "Usage lines reserved and not yet in the file.",
+                                journal::pending)
+                        .counter("dromedary.usage.lines.written", "Usage lines in the file.", journal::written)));
         DemoReplicas demo = new DemoReplicas(context, settings);
         // before routes are read, which ask for their addresses
         demo.start();
@@ -109,15 +157,15 @@ public final class GatewayConfiguration implements CamelConfiguration {
         return context.getPropertiesComponent().resolveProperty(key);
     }
 
-    private static KeyStore keys(CamelContext context, Settings settings, Quotas quotas) {
+    private static KeyStore keys(CamelContext context, Settings settings, Quotas quotas, CacheSalts salts) {
         String file = settings.text(Setting.KEYS_FILE);
         if (!file.isEmpty()) {
-            return KeyStore.load(Path.of(file), quotas);
+            return KeyStore.load(Path.of(file), quotas, salts);
         }
         if ("dev".equals(context.getCamelContextExtension().getProfile())) {
             LOG.warn("Dev profile: the built-in key is in use; give gateway.keys-file for any other use");
             ApiKey dev = new ApiKey("dev", "dev", ApiKey.ALL_MODELS, ApiKey.NEVER);
-            return KeyStore.of(List.of(KeyEntry.ofSecret(dev, DEV_KEY)));
+            return KeyStore.of(List.of(KeyEntry.ofSecret(dev.with(salts.of(dev.tenant(), false)), DEV_KEY)));
         }
         throw new IllegalArgumentException(
                 "gateway.keys-file: not set (expected: the path of a keys.yaml; without keys only the dev profile starts)");
@@ -132,34 +180,20 @@ public final class GatewayConfiguration implements CamelConfiguration {
         return journal;
     }
 
-    private static void meters(
-            CamelContext context,
-            Door door,
-            BodyBudget budget,
-            UsageJournal journal,
-            Counters counters,
-            Replicas replicas,
-            Queue queue,
-            Quotas quotas) {
+    private static void meters(CamelContext context, Consumer<Gauges> all) {
         MeterRegistry registry = CamelContextHelper.findSingleByType(context, MeterRegistry.class);
-        if (registry == null) {
-            return;
+        if (registry != null) {
+            all.accept(new Gauges(registry));
         }
-        new Gauges(registry)
-                .requests(counters)
-                .replicas(replicas)
-                .gauge("dromedary.requests.in.flight", "Requests between their head and their end.", door::inFlight)
-                .queue(queue)
-                .gauge(
-                        "dromedary.keys.requests.running",
-                        "Requests that count against the concurrency of a key or tenant with limits.",
-                        quotas::running)
-                .gauge("dromedary.client.connections", "Open connections of clients.", door::connections)
-                .gauge("dromedary.body.bytes", "Bytes of request bodies that are held.", budget::used)
-                .gauge(
-                        "dromedary.usage.lines.pending",
-                        "Usage lines reserved and not yet in the file.",
-                        journal::pending)
-                .counter("dromedary.usage.lines.written", "Usage lines in the file.", journal::written);
+    }
+
+    /** The registry that is there, for a user's own breakers, or one that others will find. */
+    private static <T> T registered(Registry registry, String name, Class<T> type, Supplier<T> otherwise) {
+        T found = registry.findSingleByType(type);
+        if (found == null) {
+            found = otherwise.get();
+            registry.bind(name, type, found);
+        }
+        return found;
     }
 }

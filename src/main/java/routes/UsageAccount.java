@@ -72,6 +72,7 @@ final class UsageAccount {
                 .usageSource(source(facts, complete))
                 .partial(facts.usageKnown() && !complete)
                 .affinity(request.getAffinity())
+                .fallbackFrom(request.getFallbackFrom())
                 .gateway(gateway);
         if (outcome == Outcome.REJECTED && request.isAnswering() && !facts.usageKnown()) {
             // a stream that the gateway ended itself: what came is charged, so it is said

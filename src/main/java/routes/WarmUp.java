@@ -1,5 +1,7 @@
 package routes;
 
+import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
+import io.github.resilience4j.retry.RetryRegistry;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
@@ -15,6 +17,8 @@ import org.apache.camel.spi.Registry;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import routes.affinity.AffinityBalancer;
+import routes.affinity.Breakers;
+import routes.affinity.RetryPolicy;
 import routes.auth.AuthStep;
 import routes.auth.KeyEntry;
 import routes.auth.KeyStore;
@@ -90,8 +94,16 @@ final class WarmUp implements StartupListener, Runnable {
         CamelContext context = new DefaultCamelContext();
         try (WarmUpReplica replica = new WarmUpReplica()) {
             Queue queue = new Queue(System::nanoTime);
+            Replicas replicas = new Replicas(queue::freed);
+            context.getRegistry().bind("replicas", Replicas.class, replicas);
             Door door = assemble(context, loops, queue);
-            context.addRoutes(routes(replica.url(), queue));
+            context.addRoutes(routes(
+                    replica.url(),
+                    new AffinityBalancer.Shared(
+                            queue,
+                            replicas,
+                            new Breakers(context, CircuitBreakerRegistry.ofDefaults(), loops.watch()),
+                            new RetryPolicy(settings, RetryRegistry.ofDefaults()))));
             context.start();
             rounds(URI.create(door.listening()));
         } catch (Exception e) {
@@ -112,8 +124,8 @@ final class WarmUp implements StartupListener, Runnable {
 
         Registry registry = context.getRegistry();
         registry.bind("eventLoops", EventLoops.class, loops);
-        registry.bind("replicas", Replicas.class, new Replicas(queue::freed));
         registry.bind("queue", Queue.class, queue);
+        registry.bind("settings", Settings.class, settings);
         registry.bind("upstreamSettings", UpstreamSettings.class, UpstreamSettings.of(settings));
         registry.bind("door", Door.class, door);
         registry.bind("netty-http", new DoorComponent(door));
@@ -134,7 +146,7 @@ final class WarmUp implements StartupListener, Runnable {
         return new Quotas().quota("warm-up", Terms.of(limits), "warm-up", Terms.NONE, Prices.NONE);
     }
 
-    private static RouteBuilder routes(String replica, Queue queue) {
+    private static RouteBuilder routes(String replica, AffinityBalancer.Shared shared) {
         return new RouteBuilder() {
             @Override
             public void configure() {
@@ -145,8 +157,8 @@ final class WarmUp implements StartupListener, Runnable {
                         .process("prompt")
                         .to("model:*");
                 from("model:warm-up")
-                        .loadBalance(new AffinityBalancer(queue, 1))
-                        .to("vllm:" + replica)
+                        .loadBalance(new AffinityBalancer(shared))
+                        .to("vllm:" + replica + "?healthPath=none&loadPath=none")
                         .end();
             }
         };

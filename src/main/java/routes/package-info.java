@@ -6,6 +6,7 @@
  * <ol>
  *   <li>{@link routes.door} reads requests and writes answers;
  *   <li>{@link routes.auth} finds out who asks;
+ *   <li>{@link routes.limits} refuses at once a key that has nothing left;
  *   <li>{@link routes.prompt} waits for the body and reads what the gateway must know;
  *   <li>{@link routes.model} finds the route that serves the model;
  *   <li>{@link routes.affinity} chooses a replica and tries again elsewhere;
@@ -14,7 +15,8 @@
  * </ol>
  *
  * <p>They don't know one another; what they share stands in {@link routes.request} (the request's state), {@link
- * routes.replica}, {@link routes.relay}, {@link routes.error}, {@link routes.config}, {@link routes.net} and {@link
+ * routes.replica}, {@link routes.address} and {@link routes.health} (which replicas there are, and how they are), {@link
+ * routes.queue}, {@link routes.quota}, {@link routes.relay}, {@link routes.error}, {@link routes.config}, {@link routes.net} and {@link
  * routes.telemetry}. {@link routes.GatewayConfiguration} puts them together, a line for each stage. {@link routes.demo} is a
  * stand-in for vLLM.
  */

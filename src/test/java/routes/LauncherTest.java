@@ -114,7 +114,13 @@ class LauncherTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"https://127.0.0.1:1", "ftp://h:1", "http://h:99999", "http://h:1?slots=0", "http://user@h:1"})
+            strings = {
+                "https://127.0.0.1:1?trustStore=none.pem",
+                "ftp://h:1",
+                "http://h:99999",
+                "http://h:1?slots=0",
+                "http://user@h:1"
+            })
     void aReplicaThatCanNotBeIsNamed(String replica) throws IOException {
         routes(MODEL.formatted("        - to: vllm:" + replica));
         assertFailsWith("route m1", "expected: ");

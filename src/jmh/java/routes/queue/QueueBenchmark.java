@@ -73,8 +73,8 @@ public class QueueBenchmark {
 
         @Override
         protected int choose(int slots) {
-            for (int i = 0; i < wish.candidates().size(); i++) {
-                if (wish.candidates().get(i).hasFree(Math.max(1, slots))) {
+            for (int i = 0; i < wish.candidates().now().size(); i++) {
+                if (wish.candidates().now().get(i).hasFree(Math.max(1, slots))) {
                     return i;
                 }
             }

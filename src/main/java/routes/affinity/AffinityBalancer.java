@@ -7,20 +7,21 @@ import org.apache.camel.AsyncProcessor;
 import org.apache.camel.Endpoint;
 import org.apache.camel.EndpointAware;
 import org.apache.camel.Exchange;
-import org.apache.camel.ExchangePropertyKey;
 import org.apache.camel.Navigate;
 import org.apache.camel.Processor;
 import org.apache.camel.processor.loadbalancer.LoadBalancerSupport;
 import org.apache.camel.spi.InterceptSendToEndpoint;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import routes.error.ErrorCode;
-import routes.error.GatewayException;
-import routes.net.TimerWheel;
+import routes.queue.Candidates;
 import routes.queue.Pool;
 import routes.queue.Queue;
-import routes.queue.Waiter;
 import routes.replica.Replica;
+import routes.replica.ReplicaGroup;
 import routes.replica.ReplicaTarget;
+import routes.replica.Replicas;
 import routes.request.InferenceRequest;
 
 /**
@@ -33,42 +34,78 @@ import routes.request.InferenceRequest;
  */
 public final class AffinityBalancer extends LoadBalancerSupport {
 
+    private static final Logger LOG = LoggerFactory.getLogger(AffinityBalancer.class);
     private static final int LARGEST_POOL = 64;
-    private static final int LONGEST_RETRY_AFTER = 60;
 
-    private final Queue queue;
-    private final int maxAttempts;
-    private AsyncProcessor[] senders = new AsyncProcessor[0];
-    private Replica[] replicas = new Replica[0];
-    private List<Replica> candidates = List.of();
+    /** What all balancers of a gateway share. */
+    public record Shared(Queue queue, Replicas replicas, Breakers breakers, RetryPolicy retries) {}
 
-    /** @param maxAttempts most tries of one request, the first included */
-    public AffinityBalancer(Queue queue, int maxAttempts) {
-        this.queue = queue;
-        this.maxAttempts = maxAttempts;
+    private final Shared shared;
+    private final RetryBudget budget;
+    private final Candidates candidates = new Candidates(List.of());
+    private final Replicas.Listener members = new Replicas.Listener() {
+        @Override
+        public void changed(ReplicaGroup group) {
+            renew();
+        }
+    };
+    private AsyncProcessor[] children = new AsyncProcessor[0];
+    private ReplicaTarget[] targets = new ReplicaTarget[0];
+    private volatile Fleet fleet;
+
+    public AffinityBalancer(Shared shared) {
+        this.shared = shared;
+        this.budget = shared.retries().newBudget();
+        this.fleet = new Fleet(List.of(), List.of(), shared.breakers());
     }
 
     @Override
     protected void doStart() throws Exception {
         super.doStart();
-        List<Replica> found = new ArrayList<>();
-        AsyncProcessor[] children = doGetProcessors();
-        for (AsyncProcessor child : children) {
-            Endpoint endpoint = endpointOf(child);
+        children = doGetProcessors().clone();
+        targets = new ReplicaTarget[children.length];
+        for (int i = 0; i < children.length; i++) {
+            Endpoint endpoint = endpointOf(children[i]);
             if (!(endpoint instanceof ReplicaTarget target)) {
                 throw new IllegalArgumentException(
-                        "affinity in route " + getRouteId() + ": " + (endpoint == null ? child : endpoint)
+                        "affinity in route " + getRouteId() + ": " + (endpoint == null ? children[i] : endpoint)
                                 + " (expected: steps 'to: vllm:http://host:port' only)");
             }
-            found.add(target.replica());
+            targets[i] = target;
         }
-        if (found.isEmpty() || found.size() > LARGEST_POOL) {
-            throw new IllegalArgumentException("affinity in route " + getRouteId() + ": " + found.size()
+        if (targets.length == 0 || targets.length > LARGEST_POOL) {
+            throw new IllegalArgumentException("affinity in route " + getRouteId() + ": " + targets.length
                     + " replicas (expected: 1 to " + LARGEST_POOL + ")");
         }
-        senders = children.clone();
-        replicas = found.toArray(new Replica[0]);
-        candidates = List.copyOf(found);
+        renew();
+        shared.replicas().listen(members);
+    }
+
+    @Override
+    protected void doStop() throws Exception {
+        shared.replicas().unlisten(members);
+        super.doStop();
+    }
+
+    /** Looks which replicas there are; those who wait see the new ones. */
+    private synchronized void renew() {
+        List<Replica> replicas = new ArrayList<>();
+        List<AsyncProcessor> senders = new ArrayList<>();
+        for (int i = 0; i < targets.length; i++) {
+            for (Replica replica : targets[i].replicas()) {
+                if (replicas.size() < LARGEST_POOL && !replicas.contains(replica)) {
+                    replicas.add(replica);
+                    senders.add(children[i]);
+                } else if (!replicas.contains(replica)) {
+                    LOG.warn("Route {}: {} is not used: {} replicas at most", getRouteId(), replica, LARGEST_POOL);
+                }
+            }
+        }
+        if (!replicas.isEmpty() && replicas.equals(candidates.now())) {
+            return;
+        }
+        fleet = new Fleet(replicas, senders, shared.breakers());
+        shared.queue().change(candidates, replicas);
     }
 
     @Override
@@ -79,96 +116,41 @@ public final class AffinityBalancer extends LoadBalancerSupport {
             callback.done(true);
             return true;
         }
+        Attempts attempts = new Attempts(this, exchange, request, callback);
         if (request.loop().inEventLoop()) {
-            attempt(exchange, request, callback, 0);
+            attempts.begin();
         } else {
-            request.loop().execute(() -> attempt(exchange, request, callback, 0));
+            request.loop().execute(attempts::begin);
         }
         return false;
     }
 
-    private void attempt(Exchange exchange, InferenceRequest request, AsyncCallback callback, long tried) {
-        if (request.isFinished()) {
-            exchange.setRouteStop(true);
-            callback.done(false);
-            return;
-        }
-        int chosen = takeFree(request, tried);
-        if (chosen == Queue.WAIT) {
-            new Waiting(exchange, request, callback, tried).enter();
-        } else {
-            go(exchange, request, callback, tried, chosen);
-        }
+    // ---- for attempts
+
+    Queue queue() {
+        return shared.queue();
     }
 
-    /** Takes slots that nobody waits for; chooses again when another event loop took them in between. */
-    private int takeFree(InferenceRequest request, long tried) {
-        while (true) {
-            int chosen = Rendezvous.choose(request.affinityKey(), replicas, tried, request.answers());
-            if (chosen < 0) {
-                return chosen;
-            }
-            if (replicas[chosen].isWanted()) {
-                return Queue.WAIT;
-            }
-            if (request.lease().tryTakeSlots(replicas[chosen], request.answers())) {
-                return chosen;
-            }
-        }
+    RetryPolicy retries() {
+        return shared.retries();
     }
 
-    private void go(Exchange exchange, InferenceRequest request, AsyncCallback callback, long tried, int chosen) {
-        if (chosen < 0) {
-            exchange.setException(refusal(request, chosen));
-            callback.done(false);
-            return;
-        }
-        request.chosen(replicas[chosen], why(request, chosen));
-        senders[chosen].process(exchange, doneSync -> attempted(exchange, request, callback, tried | 1L << chosen));
+    RetryBudget budget() {
+        return budget;
     }
 
-    private static GatewayException refusal(InferenceRequest request, int answer) {
-        if (answer == Queue.FULL) {
-            return overloaded(ErrorCode.QUEUE_FULL, request);
-        }
-        return new GatewayException(ErrorCode.NO_REPLICA);
+    Candidates candidates() {
+        return candidates;
     }
 
-    /** Tells the client how long the queue is now. */
-    private static GatewayException overloaded(ErrorCode code, InferenceRequest request) {
+    Fleet fleet() {
+        return fleet;
+    }
+
+    /** The pool of the model that serves the request, or one of the route's own where no model does. */
+    Pool poolOf(InferenceRequest request) {
         Pool pool = request.pool();
-        double seconds = pool == null ? 0 : Math.ceil(pool.estimatedWaitSeconds());
-        int retryAfter = (int) Math.max(code.retryAfterSeconds(), Math.min(LONGEST_RETRY_AFTER, seconds));
-        return new GatewayException(code, code.text(), null, retryAfter);
-    }
-
-    private String why(InferenceRequest request, int chosen) {
-        if (replicas.length == 1) {
-            return "only_one";
-        }
-        return Rendezvous.home(request.affinityKey(), replicas) == chosen ? "home" : "spill";
-    }
-
-    private void attempted(Exchange exchange, InferenceRequest request, AsyncCallback callback, long tried) {
-        boolean again = exchange.getException() instanceof GatewayException error
-                && retryable(error.code())
-                && !request.isFinished()
-                && !request.isAnswering()
-                && request.countedAttempts() < maxAttempts
-                && Rendezvous.choose(request.affinityKey(), replicas, tried, request.answers()) != Queue.NOBODY;
-        request.lease().giveBackSlots();
-        if (!again) {
-            callback.done(false);
-            return;
-        }
-        exchange.setException(null);
-        exchange.removeProperty(ExchangePropertyKey.EXCEPTION_CAUGHT);
-        exchange.getExchangeExtension().setRedeliveryExhausted(false);
-        attempt(exchange, request, callback, tried);
-    }
-
-    private static boolean retryable(ErrorCode code) {
-        return code == ErrorCode.UPSTREAM_CONNECT_FAILED || code == ErrorCode.UPSTREAM_RESET;
+        return pool == null ? shared.queue().pool(getRouteId()) : pool;
     }
 
     private static @Nullable Endpoint endpointOf(Processor processor) {
@@ -185,83 +167,5 @@ public final class AffinityBalancer extends LoadBalancerSupport {
             }
         }
         return null;
-    }
-
-    /**
-     * A request that waits for slots.
-     *
-     * <p><b>Threading:</b> confined to the request's loop, but for {@link #choose}, which only reads.
-     */
-    private final class Waiting extends Waiter {
-
-        private final Exchange exchange;
-        private final InferenceRequest request;
-        private final AsyncCallback callback;
-        private final long tried;
-        private final Limit limit = new Limit();
-
-        Waiting(Exchange exchange, InferenceRequest request, AsyncCallback callback, long tried) {
-            super(
-                    new Wish(candidates, request.answers(), request.getBodyBytes(), tried != 0),
-                    request.claim(),
-                    request.loop());
-            this.exchange = exchange;
-            this.request = request;
-            this.callback = callback;
-            this.tried = tried;
-        }
-
-        void enter() {
-            Pool pool = request.pool() == null ? queue.pool(getRouteId()) : request.pool();
-            request.lease().queues(queue, this);
-            int answer = queue.enter(pool, this);
-            if (answer != Queue.WAIT) {
-                granted(answer);
-                return;
-            }
-            long now = System.nanoTime();
-            request.waitBegins(now);
-            request.pending(this::requestEnded);
-            TimerWheel.of(request.loop())
-                    .arm(limit, now + pool.bounds().timeout().toNanos());
-        }
-
-        @Override
-        protected int choose(int slots) {
-            return Rendezvous.choose(request.affinityKey(), replicas, tried, slots);
-        }
-
-        @Override
-        protected void granted(int candidate) {
-            stopWaiting();
-            if (candidate >= 0) {
-                request.lease().adoptSlots(replicas[candidate], request.answers());
-            }
-            go(exchange, request, callback, tried, candidate);
-        }
-
-        private void requestEnded() {
-            queue.leave(this);
-            stopWaiting();
-            exchange.setRouteStop(true);
-            callback.done(false);
-        }
-
-        private void stopWaiting() {
-            request.pending(null);
-            request.waitEnds(System.nanoTime());
-            TimerWheel.of(request.loop()).cancel(limit);
-        }
-
-        /** The longest time that this request may wait. */
-        private final class Limit extends TimerWheel.Entry {
-            @Override
-            protected void expired(long nowNanos) {
-                queue.leave(Waiting.this);
-                stopWaiting();
-                exchange.setException(overloaded(ErrorCode.QUEUE_TIMEOUT, request));
-                callback.done(false);
-            }
-        }
     }
 }

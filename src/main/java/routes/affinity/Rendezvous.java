@@ -5,7 +5,8 @@ import routes.replica.Replica;
 
 /**
  * Bounded rendezvous hashing: every key ranks the replicas by a hash of key and identity; the first with a free slot wins.
- * All gateways rank alike, and a replica that leaves moves only the keys that it was first for.
+ * All gateways rank alike, and a replica that leaves moves only the keys that it was first for. Replicas that failed lately
+ * or asked for a rest count only when there is nobody else.
  *
  * <p><b>Threading:</b> stateless.
  */
@@ -19,27 +20,40 @@ public final class Rendezvous {
      * @param tried bit i is set when pool[i] has failed this request
      * @param answers slots that are needed
      * @return an index into the pool; {@link Queue#WAIT} when no replica has room; {@link Queue#NOBODY} when every replica
-     *     has been tried or can't be reached
+     *     has been tried or can't serve
      */
     public static int choose(long key, Replica[] pool, long tried, int answers) {
         int best = Queue.NOBODY;
+        int bestOfLast = Queue.NOBODY;
         long bestScore = 0;
+        long bestScoreOfLast = 0;
         for (int i = 0; i < pool.length; i++) {
             Replica replica = pool[i];
-            if ((tried & 1L << i) != 0 || replica.socketAddress() == null) {
+            Replica.Fitness fitness = (tried & 1L << i) != 0 ? Replica.Fitness.NONE : replica.fitness();
+            if (fitness == Replica.Fitness.NONE) {
                 continue;
             }
+            boolean fit = fitness == Replica.Fitness.FIT;
             if (!replica.hasFree(replica.slotsFor(answers))) {
-                best = best == Queue.NOBODY ? Queue.WAIT : best;
+                if (fit) {
+                    best = Math.max(best, Queue.WAIT);
+                } else {
+                    bestOfLast = Math.max(bestOfLast, Queue.WAIT);
+                }
                 continue;
             }
             long score = score(key, replica.hash());
-            if (best < 0 || Long.compareUnsigned(score, bestScore) > 0) {
-                best = i;
-                bestScore = score;
+            if (fit) {
+                if (best < 0 || Long.compareUnsigned(score, bestScore) > 0) {
+                    best = i;
+                    bestScore = score;
+                }
+            } else if (bestOfLast < 0 || Long.compareUnsigned(score, bestScoreOfLast) > 0) {
+                bestOfLast = i;
+                bestScoreOfLast = score;
             }
         }
-        return best;
+        return best == Queue.NOBODY ? bestOfLast : best;
     }
 
     /** The replica that is first for the key when all have room; -1 for an empty pool. */

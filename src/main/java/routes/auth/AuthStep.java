@@ -8,6 +8,7 @@ import org.apache.camel.support.AsyncProcessorSupport;
 import org.jspecify.annotations.Nullable;
 import routes.error.ErrorCode;
 import routes.error.GatewayException;
+import routes.net.Ascii;
 import routes.request.ApiKey;
 import routes.request.InferenceRequest;
 import routes.request.RequestHead;
@@ -94,7 +95,7 @@ public final class AuthStep extends AsyncProcessorSupport {
         byte[] bytes = head.bytes();
         int start = head.valueStart(Known.AUTHORIZATION);
         int length = head.valueLength(Known.AUTHORIZATION);
-        if (length <= SCHEME.length() || !isBearer(bytes, start)) {
+        if (length <= SCHEME.length() || !Ascii.equalsIgnoreCase(bytes, start, start + SCHEME.length(), SCHEME)) {
             return null;
         }
         int skip = SCHEME.length();
@@ -102,16 +103,6 @@ public final class AuthStep extends AsyncProcessorSupport {
             skip++;
         }
         return find(bytes, start + skip, length - skip);
-    }
-
-    private static boolean isBearer(byte[] bytes, int start) {
-        for (int i = 0; i < SCHEME.length(); i++) {
-            int c = bytes[start + i];
-            if ((c >= 'A' && c <= 'Z' ? c | 0x20 : c) != SCHEME.charAt(i)) {
-                return false;
-            }
-        }
-        return true;
     }
 
     private @Nullable ApiKey find(byte[] bytes, int start, int length) {

@@ -10,12 +10,14 @@ public final class KeyEntry {
     private final Sha256 hash;
     private final boolean enabled;
     private final Terms terms;
+    private final boolean salted;
 
-    KeyEntry(ApiKey key, Sha256 hash, boolean enabled, Terms terms) {
+    KeyEntry(ApiKey key, Sha256 hash, boolean enabled, Terms terms, boolean salted) {
         this.key = key;
         this.hash = hash;
         this.enabled = enabled;
         this.terms = terms;
+        this.salted = salted;
     }
 
     /** An enabled key with a secret that is known to the program, as in the dev profile, and the quota that it carries. */
@@ -23,7 +25,7 @@ public final class KeyEntry {
         if (secret.isBlank()) {
             throw new IllegalArgumentException("key '" + key.id() + "': the secret is blank");
         }
-        return new KeyEntry(key, Sha256.of(secret), true, Terms.NONE);
+        return new KeyEntry(key, Sha256.of(secret), true, Terms.NONE, false);
     }
 
     ApiKey key() {
@@ -37,6 +39,11 @@ public final class KeyEntry {
     /** False keeps the id and the secret taken, and refuses the secret. */
     boolean enabled() {
         return enabled;
+    }
+
+    /** Whether its tenant has entries of its own in prefix caches, whatever the model. */
+    boolean salted() {
+        return salted;
     }
 
     /** What is agreed with this key alone. */

@@ -7,10 +7,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import routes.auth.KeysFile.Tenant;
 import routes.quota.Quota;
 import routes.quota.Quotas;
-import routes.quota.Terms;
 import routes.request.ApiKey;
+import routes.request.CacheSalts;
 
 /**
  * The keys that clients may use, found by the hash of their secret. Knows no secret.
@@ -34,9 +35,10 @@ public final class KeyStore {
      * expected there; never a part of a secret or a hash. Nothing has changed then.
      *
      * @param quotas the counters, with which the keys go on where they have some already
+     * @param salts makes the salts of tenants, which all keys get: a model's route may ask for them
      */
-    public static KeyStore load(Path file, Quotas quotas) {
-        return of(file + ": ", KeysFile.read(file), quotas);
+    public static KeyStore load(Path file, Quotas quotas, CacheSalts salts) {
+        return of(file + ": ", KeysFile.read(file), quotas, salts);
     }
 
     /**
@@ -44,8 +46,8 @@ public final class KeyStore {
      *
      * @param name what messages call the source, such as {@code keys.yaml}
      */
-    public static KeyStore parse(String name, String text, Quotas quotas) {
-        return of(name + ": ", KeysFile.parse(name, text), quotas);
+    public static KeyStore parse(String name, String text, Quotas quotas, CacheSalts salts) {
+        return of(name + ": ", KeysFile.parse(name, text), quotas, salts);
     }
 
     /**
@@ -64,15 +66,19 @@ public final class KeyStore {
         return new KeyStore(keys, null);
     }
 
-    private static KeyStore of(String source, KeysFile.Contents contents, Quotas quotas) {
+    private static KeyStore of(String source, KeysFile.Contents contents, Quotas quotas, CacheSalts salts) {
         refuseDoubles(source, contents.keys());
         Map<Sha256, ApiKey> keys = new HashMap<>();
         for (KeyEntry entry : contents.keys()) {
             if (entry.enabled()) {
                 ApiKey key = entry.key();
-                Terms shared = contents.tenants().getOrDefault(key.tenant(), Terms.NONE);
-                Quota quota = quotas.quota(key.id(), entry.terms(), key.tenant(), shared, contents.prices());
-                keys.put(entry.hash(), key.with(quota));
+                Tenant tenant = contents.tenants().getOrDefault(key.tenant(), Tenant.UNKNOWN);
+                Quota quota = quotas.quota(key.id(), entry.terms(), key.tenant(), tenant.terms(), contents.prices());
+                boolean salted = entry.salted() || tenant.salted();
+                if (salted) {
+                    salts.require(source + "key '" + key.id() + "': cache-salt");
+                }
+                keys.put(entry.hash(), key.with(quota).with(salts.of(key.tenant(), salted)));
             }
         }
         return new KeyStore(keys, quotas);

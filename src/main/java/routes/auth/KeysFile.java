@@ -34,6 +34,7 @@ import routes.request.ApiKey;
  *     models: ["*"]          # or names; all when left out
  *     expires: 2027-01-01    # its start in UTC, or an instant such as 2027-01-01T08:00:00+01:00; never when left out
  *     enabled: true          # when left out
+ *     cache-salt: tenant     # shares replicas' prefix caches with its tenant's keys only; as the model says when left out
  *     plan: gold             # one of the plans below; none when left out
  *     limits:                # this key's own, which count before those of its plan; see {@link routes.quota.Term}
  *       tokens-per-day: 5000000
@@ -42,6 +43,7 @@ import routes.request.ApiKey;
  * tenants:
  *   team-a:                  # what all keys of the tenant have together
  *     limits: { requests-per-minute: 1000, weight: 4 }
+ *     cache-salt: tenant     # for all of its keys
  * prices:                    # for a million tokens, by the model's own name; "*" is every other model
  *   "*": { input: 0.50, cached-input: 0.05, output: 2.00 }
  * </pre>
@@ -51,16 +53,27 @@ final class KeysFile {
     /**
      * What a file says.
      *
-     * @param tenants terms of those tenants that have some
+     * @param tenants what is said of tenants
      */
-    record Contents(List<KeyEntry> keys, Map<String, Terms> tenants, Prices prices) {}
+    record Contents(List<KeyEntry> keys, Map<String, Tenant> tenants, Prices prices) {}
+
+    /**
+     * What all keys of a tenant have together.
+     *
+     * @param salted as {@link KeyEntry#salted()}
+     */
+    record Tenant(Terms terms, boolean salted) {
+
+        static final Tenant UNKNOWN = new Tenant(Terms.NONE, false);
+    }
 
     private static final Set<String> PARTS = Set.of("keys", "plans", "tenants", "prices");
     private static final String PARTS_IN_ORDER = "keys, plans, tenants or prices";
     private static final Set<String> FIELDS =
-            Set.of("id", "tenant", "sha256", "models", "expires", "enabled", "plan", "limits");
-    private static final String FIELDS_IN_ORDER = "id, tenant, sha256, models, expires, enabled, plan or limits";
-    private static final Set<String> TENANT_FIELDS = Set.of("plan", "limits");
+            Set.of("id", "tenant", "sha256", "models", "expires", "enabled", "cache-salt", "plan", "limits");
+    private static final String FIELDS_IN_ORDER =
+            "id, tenant, sha256, models, expires, enabled, cache-salt, plan or limits";
+    private static final Set<String> TENANT_FIELDS = Set.of("plan", "limits", "cache-salt");
     private static final Sha256 HASH_OF_NOTHING = Sha256.of("");
 
     private final YamlReader yaml;
@@ -102,18 +115,23 @@ final class KeysFile {
         return new Contents(entries, tenants(top.get("tenants"), terms, tenantsOfKeys), terms.prices());
     }
 
-    private Map<String, Terms> tenants(@Nullable Node node, TermsReader reader, Set<String> known) {
-        Map<String, Terms> tenants = new HashMap<>();
+    private Map<String, Tenant> tenants(@Nullable Node node, TermsReader reader, Set<String> known) {
+        Map<String, Tenant> tenants = new HashMap<>();
         if (node != null) {
-            yaml.named(node, "tenant", "a mapping of tenants, each with limits or a plan")
+            yaml.named(node, "tenant", "a mapping of tenants, each with plan, limits or cache-salt")
                     .forEach((name, tenant) -> {
                         String where = "tenant '" + name + "': ";
                         if (!known.contains(name)) {
                             throw yaml.invalid(tenant, where + "no key has it (expected: the tenant of a key above)");
                         }
                         Map<String, Node> fields = yaml.fields(
-                                tenant, where, "a mapping with plan or limits", TENANT_FIELDS, "plan or limits");
-                        tenants.put(name, reader.terms(fields.get("plan"), fields.get("limits"), where));
+                                tenant,
+                                where,
+                                "a mapping with plan, limits or cache-salt",
+                                TENANT_FIELDS,
+                                "plan, limits or cache-salt");
+                        Terms terms = reader.terms(fields.get("plan"), fields.get("limits"), where);
+                        tenants.put(name, new Tenant(terms, salted(fields.get("cache-salt"), where)));
                     });
         }
         return tenants;
@@ -133,7 +151,8 @@ final class KeysFile {
                 models(fields.get("models"), where + "models: "),
                 expires(fields.get("expires"), where + "expires: "));
         Terms terms = reader.terms(fields.get("plan"), fields.get("limits"), where);
-        return new KeyEntry(key, hash, enabled(fields.get("enabled"), where + "enabled: "), terms);
+        boolean enabled = enabled(fields.get("enabled"), where + "enabled: ");
+        return new KeyEntry(key, hash, enabled, terms, salted(fields.get("cache-salt"), where));
     }
 
     private Sha256 hash(Node node, String where) {
@@ -191,6 +210,13 @@ final class KeysFile {
             throw yaml.invalid(node, where + "not a truth value (expected: true or false)");
         }
         return Boolean.parseBoolean(yaml.text(node, where));
+    }
+
+    private boolean salted(@Nullable Node node, String where) {
+        if (node != null && !yaml.text(node, where + "cache-salt: ").equals("tenant")) {
+            throw yaml.invalid(node, where + "cache-salt: not known (expected: tenant)");
+        }
+        return node != null;
     }
 
     private Node required(Node entry, Map<String, Node> fields, String which, String field) {

@@ -61,6 +61,11 @@ public enum Setting {
             "60s",
             "How long a client may take nothing of an answer that waits for it."),
     CONNECT_TIMEOUT("gateway.connect-timeout", Kind.DURATION, "2s", "For a connection to a replica."),
+    HEAD_TIMEOUT(
+            "gateway.head-timeout",
+            Kind.DURATION,
+            "60s",
+            "From sending a streaming request to the first event of its answer; a model's route may say otherwise."),
     STALL_TIMEOUT(
             "gateway.stall-timeout",
             Kind.DURATION,
@@ -70,12 +75,23 @@ public enum Setting {
             "gateway.total-timeout",
             Kind.DURATION,
             "10m",
-            "The whole request, from its headers to the last byte of the answer."),
+            "The whole request, from its headers to the last byte of the answer; a model's route may say otherwise."),
+    TIMEOUT_HEADER(
+            "gateway.timeout-header",
+            Kind.TEXT,
+            "x-request-timeout",
+            "Request header with a client's own limit for the whole request, such as 30, 30s or 500ms; empty for none."),
+    MAX_TOTAL_TIMEOUT("gateway.max-total-timeout", Kind.DURATION, "1h", "The longest limit that a client may ask for."),
     POOL_IDLE_TIMEOUT(
             "gateway.pool-idle-timeout",
             Kind.DURATION,
             "4s",
             "How long an idle connection to a replica is kept; below the replica's own limit (5 s for vLLM)."),
+    POOL_MAX_AGE(
+            "gateway.pool-max-age",
+            Kind.DURATION,
+            "10m",
+            "How long a connection to a replica is used for new requests."),
     DRAIN_TIMEOUT(
             "gateway.drain-timeout", Kind.DURATION, "30s", "After SIGTERM: how long requests in flight may go on."),
     MAX_ATTEMPTS(
@@ -83,6 +99,67 @@ public enum Setting {
             Kind.INTEGER,
             "2",
             "Most tries of a request before its first byte, the first included."),
+    RETRY_STATUSES(
+            "gateway.retry-statuses",
+            Kind.TEXT,
+            "429, 502, 503",
+            "Statuses of a replica after which another one is tried; of 429 and 500 to 599."),
+    RETRY_BUDGET(
+            "gateway.retry-budget",
+            Kind.INTEGER,
+            "20",
+            "Second tries of a model's requests, in percent of them; beyond that the first failure counts."),
+
+    HEALTH_PATH(
+            "gateway.health.path",
+            Kind.TEXT,
+            "/health",
+            "Where replicas tell whether they can serve; none for no probes. A replica's route may say otherwise."),
+    HEALTH_INTERVAL("gateway.health.interval", Kind.DURATION, "2s", "Time between two probes of a replica."),
+    HEALTH_TIMEOUT("gateway.health.timeout", Kind.DURATION, "2s", "Within which a probe must be answered."),
+    HEALTH_MISSES("gateway.health.misses", Kind.INTEGER, "3", "Probes in a row that fail until a replica is down."),
+    HEALTH_HITS("gateway.health.hits", Kind.INTEGER, "2", "Probes in a row that succeed until a replica is up again."),
+    SLOW_START(
+            "gateway.slow-start",
+            Kind.DURATION,
+            "10s",
+            "Time in which a replica that has come back gets all of its slots; 0s at once."),
+    LOAD_PATH(
+            "gateway.load.path",
+            Kind.TEXT,
+            "/metrics",
+            "Where replicas report their load; none for not at all. A replica's route may say otherwise."),
+    LOAD_INTERVAL("gateway.load.interval", Kind.DURATION, "1s", "Time between two looks at a replica's load."),
+    LOAD_MAX_AGE("gateway.load.max-age", Kind.DURATION, "5s", "After which a load that was reported counts no more."),
+    LOAD_RUNNING(
+            "gateway.load.running",
+            Kind.TEXT,
+            "vllm:num_requests_running, ray_vllm_num_requests_running, sglang:num_running_reqs",
+            "Metrics with the requests that a replica runs; the first that it has counts."),
+    LOAD_WAITING(
+            "gateway.load.waiting",
+            Kind.TEXT,
+            "vllm:num_requests_waiting, ray_vllm_num_requests_waiting, sglang:num_queue_reqs",
+            "Metrics with the requests that wait in a replica; the first that it has counts."),
+
+    DNS_SERVERS(
+            "gateway.dns.servers",
+            Kind.TEXT,
+            "",
+            "Name servers, such as 10.0.0.2 or 10.0.0.2:5353, separated by commas; empty for the system's."),
+    DNS_MIN_TTL("gateway.dns.min-ttl", Kind.DURATION, "1s", "Shortest time that an address is kept."),
+    DNS_MAX_TTL("gateway.dns.max-ttl", Kind.DURATION, "30s", "Longest time until a name is looked up again."),
+
+    CREDENTIAL_REST(
+            "gateway.credential-rest",
+            Kind.DURATION,
+            "60s",
+            "How long one of several keys of a provider is not used after a 401, or a 429 that doesn't say."),
+    CACHE_SALT_SECRET(
+            "gateway.cache-salt-secret",
+            Kind.TEXT,
+            "",
+            "Secret from which each tenant's cache_salt is made; needed where tenants' prefix caches are kept apart."),
 
     USAGE_FILE("gateway.usage.file", Kind.TEXT, "usage.jsonl", "File that usage lines are appended to."),
     USAGE_FLUSH_INTERVAL(

@@ -48,13 +48,15 @@ public final class Settings {
         between(Setting.MAX_BODY_BYTES, 1, Integer.MAX_VALUE / 2);
         between(Setting.BODY_BUDGET_BYTES, number(Setting.MAX_BODY_BYTES), Long.MAX_VALUE);
         between(Setting.MAX_ATTEMPTS, 1, 16);
+        between(Setting.RETRY_BUDGET, 0, 100);
         between(Setting.USAGE_MAX_PENDING, 1, 10_000_000);
         between(Setting.DEMO_REPLICAS, 0, 64);
         between(Setting.DEMO_FIRST_PORT, 0, 65536 - Math.max(1, number(Setting.DEMO_REPLICAS)));
         for (Setting setting : Setting.values()) {
             if (setting.kind() == Setting.Kind.DURATION) {
                 long millis = number(setting);
-                if (millis == 0 || millis > LONGEST_MILLIS) {
+                boolean none = millis == 0 && setting != Setting.SLOW_START;
+                if (none || millis > LONGEST_MILLIS) {
                     throw invalid(setting, text(setting), "a duration longer than zero and at most 3650d");
                 }
             }

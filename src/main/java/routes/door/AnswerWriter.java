@@ -29,6 +29,7 @@ final class AnswerWriter {
     private static final byte[] KEEP_ALIVE = ascii("connection: keep-alive\r\n");
     private static final byte[] CONTENT_LENGTH = ascii("content-length: ");
     private static final byte[] REQUEST_ID = ascii("x-request-id: ");
+    private static final byte[] FALLBACK = ascii("x-dromedary-fallback: ");
     private static final byte[] NOTHING = {};
     private static final byte[] CRLF = ascii("\r\n");
     private static final byte[] CONTINUE = ascii("HTTP/1.1 100 Continue\r\n\r\n");
@@ -50,14 +51,18 @@ final class AnswerWriter {
     /**
      * Begins an answer with a replica's head.
      *
+     * @param servedInstead the model that served the request in place of the one asked for
      * @return how the body is framed; null when it can only end with the connection
      */
     @Nullable
-    BodyFraming head(AnswerHead head, String requestId, Ending ending) {
+    BodyFraming head(AnswerHead head, String requestId, @Nullable String servedInstead, Ending ending) {
         HeadBytes text = HeadBytes.begin();
         text.put(statusLine(head.status()));
         head.writeLines(text);
         text.put(REQUEST_ID).put(requestId).put(CRLF);
+        if (servedInstead != null) {
+            text.put(FALLBACK).put(servedInstead).put(CRLF);
+        }
         BodyFraming framing = BodyFraming.PLAIN;
         boolean endless = false;
         if (!head.bodyless()) {

@@ -3,6 +3,7 @@ package routes.door;
 import java.time.Duration;
 import routes.config.Setting;
 import routes.config.Settings;
+import routes.request.Timeouts;
 
 /** The bounds of the front door. Times in nanoseconds. */
 record DoorLimits(Sizes sizes, long headerNanos, long bodyNanos, long idleNanos, Answering answering) {
@@ -12,9 +13,9 @@ record DoorLimits(Sizes sizes, long headerNanos, long bodyNanos, long idleNanos,
 
     /**
      * @param stallNanos how long a client may take nothing
-     * @param totalNanos the whole request
+     * @param timeouts of requests, unless their models or their clients say otherwise
      */
-    record Answering(long stallNanos, long totalNanos) {}
+    record Answering(long stallNanos, Timeouts timeouts, TimeoutHeader header) {}
 
     /** A rejected request's unread body is skipped up to this size, so that its connection stays usable. */
     static final long SKIP_BYTES = 65_536;
@@ -36,6 +37,9 @@ record DoorLimits(Sizes sizes, long headerNanos, long bodyNanos, long idleNanos,
                 settings.nanos(Setting.HEADER_TIMEOUT),
                 settings.nanos(Setting.BODY_TIMEOUT),
                 settings.nanos(Setting.IDLE_TIMEOUT),
-                new Answering(settings.nanos(Setting.WRITE_STALL_TIMEOUT), settings.nanos(Setting.TOTAL_TIMEOUT)));
+                new Answering(
+                        settings.nanos(Setting.WRITE_STALL_TIMEOUT),
+                        Timeouts.of(settings),
+                        TimeoutHeader.of(settings)));
     }
 }

@@ -7,6 +7,7 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 import routes.error.ErrorCode;
 import routes.error.GatewayException;
+import routes.net.Ascii;
 import routes.request.RequestHead;
 import routes.request.RequestHead.Expectation;
 import routes.request.RequestHead.Fields;
@@ -198,7 +199,7 @@ final class HeadParser {
         }
         boolean http10 = http10(head, targetEnd + 1);
         Method method = Method.find(head, 0, methodEnd);
-        if (method == Method.OTHER && Octets.equalsLowerCase(head, 0, methodEnd, "connect")) {
+        if (method == Method.OTHER && Ascii.equalsIgnoreCase(head, 0, methodEnd, "connect")) {
             throw bad("This gateway opens no tunnels.");
         }
 
@@ -266,7 +267,7 @@ final class HeadParser {
 
     private static int schemeLength(byte[] head, int start, int end) {
         for (String scheme : new String[] {"http://", "https://"}) {
-            if (end - start > scheme.length() && Octets.equalsLowerCase(head, start, start + scheme.length(), scheme)) {
+            if (end - start > scheme.length() && Ascii.equalsIgnoreCase(head, start, start + scheme.length(), scheme)) {
                 return scheme.length();
             }
         }
@@ -301,12 +302,12 @@ final class HeadParser {
                 }
                 case CONTENT_LENGTH -> contentLength(head, valueStart, valueEnd, fields, http10);
                 case TRANSFER_ENCODING -> {
-                    unknownCoding |= chunked || !Octets.equalsLowerCase(head, valueStart, valueEnd, "chunked");
+                    unknownCoding |= chunked || !Ascii.equalsIgnoreCase(head, valueStart, valueEnd, "chunked");
                     chunked = true;
                 }
                 case CONNECTION -> connection(head, valueStart, valueEnd);
                 case EXPECT -> {
-                    boolean known100 = Octets.equalsLowerCase(head, valueStart, valueEnd, "100-continue");
+                    boolean known100 = Ascii.equalsIgnoreCase(head, valueStart, valueEnd, "100-continue");
                     expectation =
                             known100 && expectation != Expectation.UNKNOWN ? Expectation.CONTINUE : Expectation.UNKNOWN;
                 }
@@ -358,8 +359,8 @@ final class HeadParser {
             }
             int tokenStart = Octets.skipBlanks(head, from, comma);
             int tokenEnd = Octets.trimEnd(head, tokenStart, comma);
-            close |= Octets.equalsLowerCase(head, tokenStart, tokenEnd, "close");
-            keepAlive |= Octets.equalsLowerCase(head, tokenStart, tokenEnd, "keep-alive");
+            close |= Ascii.equalsIgnoreCase(head, tokenStart, tokenEnd, "close");
+            keepAlive |= Ascii.equalsIgnoreCase(head, tokenStart, tokenEnd, "keep-alive");
             from = comma + 1;
         }
     }

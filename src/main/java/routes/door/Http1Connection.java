@@ -319,13 +319,30 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
         if (door.isDraining()) {
             throw new GatewayException(ErrorCode.DRAINING);
         }
+        long ofClient = ofClient(parsed);
+        if (ofClient < 0) {
+            return;
+        }
         long now = System.nanoTime();
         InferenceRequest request = new InferenceRequest(
                 origin(door), api, parsed, RequestIds.of(parsed.header(RequestHead.Known.X_REQUEST_ID)), now);
         active = request;
         door.begun();
-        timers().arm(request, now + limits.answering().totalNanos());
+        request.timeouts(limits.answering().timeouts());
+        if (ofClient != 0) {
+            request.timeoutOfClient(ofClient);
+        }
         DoorExchange.run(consumer, request);
+    }
+
+    /** The client's own limit for its request, nanoseconds; 0 for none, -1 when it makes no sense and was refused. */
+    private long ofClient(RequestHead parsed) {
+        try {
+            return limits.answering().header().nanos(parsed);
+        } catch (GatewayException e) {
+            refuseRequest(e, List.of());
+            return -1;
+        }
     }
 
     /** The same for all requests of this connection. */
@@ -503,7 +520,14 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
     @Override
     public BodyFraming head(AnswerHead answer) {
         InferenceRequest request = active;
-        BodyFraming framing = answers().head(answer, request == null ? "" : request.getRequestId(), ending());
+        BodyFraming framing = request == null
+                ? answers().head(answer, "", null, ending())
+                : answers()
+                        .head(
+                                answer,
+                                request.getRequestId(),
+                                request.getFallbackFrom() == null ? null : request.getPool(),
+                                ending());
         if (framing == null) {
             broken = true;
             return BodyFraming.PLAIN;

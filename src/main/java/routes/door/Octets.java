@@ -119,20 +119,6 @@ final class Octets {
         return at;
     }
 
-    /** Whether the bytes, in lower case, are this text. */
-    static boolean equalsLowerCase(byte[] bytes, int start, int end, String lowerCase) {
-        if (end - start != lowerCase.length()) {
-            return false;
-        }
-        for (int i = 0; i < lowerCase.length(); i++) {
-            int c = bytes[start + i];
-            if ((c >= 'A' && c <= 'Z' ? c | 0x20 : c) != lowerCase.charAt(i)) {
-                return false;
-            }
-        }
-        return true;
-    }
-
     private static byte[] classes() {
         byte[] classes = new byte[256];
         for (int c = '!'; c <= '~'; c++) {

@@ -51,6 +51,7 @@ public enum ErrorCode {
     UPSTREAM_CONNECT_FAILED(502, Type.UPSTREAM, 1, "The model's server could not be reached."),
     UPSTREAM_RESET(502, Type.UPSTREAM, 1, "The model's server closed the connection before it answered."),
     UPSTREAM_INVALID(502, Type.UPSTREAM, 0, "The model's server answered with something that is not HTTP."),
+    UPSTREAM_UNAUTHORIZED(502, Type.UPSTREAM, 0, "The model's server refused the gateway's own key."),
     UPSTREAM_TIMEOUT(504, Type.UPSTREAM, 1, "The model's server did not answer in time."),
 
     /** The replica's own error status or error event, relayed as it came; only in usage lines. */

@@ -11,6 +11,7 @@ import org.apache.camel.spi.annotations.Component;
 import org.apache.camel.support.CamelContextHelper;
 import org.apache.camel.support.DefaultComponent;
 import org.jspecify.annotations.Nullable;
+import routes.config.Settings;
 import routes.queue.Queue;
 
 /**
@@ -39,6 +40,15 @@ public final class ModelComponent extends DefaultComponent {
                             + " routes.GatewayConfiguration)");
         }
         return queue;
+    }
+
+    Settings settings() {
+        Settings settings = CamelContextHelper.findSingleByType(getCamelContext(), Settings.class);
+        if (settings == null) {
+            throw new IllegalStateException("model: no Settings in the registry (expected: the gateway's configuration"
+                    + " class, routes.GatewayConfiguration)");
+        }
+        return settings;
     }
 
     synchronized void add(ModelConsumer consumer) {

@@ -7,22 +7,40 @@ import org.apache.camel.ShutdownRunningTask;
 import org.apache.camel.spi.ShutdownAware;
 import org.apache.camel.support.DefaultConsumer;
 import routes.queue.Pool;
+import routes.request.InferenceRequest;
+import routes.request.Timeouts;
 
 /** The beginning of a model's route: in the directory while the route runs. */
 final class ModelConsumer extends DefaultConsumer implements ShutdownAware {
 
     private final ModelEndpoint endpoint;
     private final Pool pool;
+    private final Timeouts timeouts;
+    private final boolean saltsTenants;
 
     ModelConsumer(ModelEndpoint endpoint, Processor processor, Pool pool) {
         super(endpoint, processor);
         this.endpoint = endpoint;
         this.pool = pool;
+        this.timeouts = endpoint.timeouts();
+        this.saltsTenants = endpoint.saltsTenants();
     }
 
     /** The model's pool; the same as that of an older or newer route of the model. */
     Pool pool() {
         return pool;
+    }
+
+    /** What its requests are served by and how; called when they come here. */
+    void takes(InferenceRequest request) {
+        request.servedBy(pool);
+        request.timeouts(timeouts);
+        request.saltTenant(saltsTenants);
+    }
+
+    /** Name of the model that serves when this one can't; empty for none. */
+    String fallback() {
+        return endpoint.getFallback();
     }
 
     /** The model's own name. */

@@ -11,7 +11,10 @@ import org.apache.camel.spi.UriEndpoint;
 import org.apache.camel.spi.UriParam;
 import org.apache.camel.spi.UriPath;
 import org.apache.camel.support.DefaultEndpoint;
+import routes.config.Setting;
 import routes.queue.Pool;
+import routes.request.CacheSalts;
+import routes.request.Timeouts;
 
 /** Serve a model by name, or send a request to the route that serves the model it asks for. */
 @UriEndpoint(
@@ -52,6 +55,35 @@ public final class ModelEndpoint extends DefaultEndpoint implements AsyncEndpoin
             defaultValue = Pool.Bounds.TIMEOUT,
             description = "How long a request waits for a slot (503 beyond), such as 500ms, 30s or 2m.")
     private String queueTimeout = Pool.Bounds.TIMEOUT;
+
+    @UriParam(
+            label = "consumer",
+            description = "Model that serves a request in its place when no replica can or the queue is full.")
+    private String fallback = "";
+
+    @UriParam(
+            label = "consumer",
+            description =
+                    "From sending a streaming request to the first event of its answer, such as 60s; gateway.head-timeout"
+                            + " unless given.")
+    private String headTimeout = "";
+
+    @UriParam(
+            label = "consumer",
+            description = "Longest silence of a streamed answer, such as 60s; gateway.stall-timeout unless given.")
+    private String stallTimeout = "";
+
+    @UriParam(label = "consumer", description = "The whole request, such as 10m; gateway.total-timeout unless given.")
+    private String totalTimeout = "";
+
+    @UriParam(
+            label = "consumer,security",
+            enums = "none,tenant",
+            defaultValue = "none",
+            description =
+                    "Whether the replicas' prefix caches are kept apart by tenant, by a cache_salt in each request's body;"
+                            + " needs gateway.cache-salt-secret.")
+    private String cacheSalt = "none";
 
     public ModelEndpoint(String uri, ModelComponent component) {
         super(uri, component);
@@ -94,6 +126,64 @@ public final class ModelEndpoint extends DefaultEndpoint implements AsyncEndpoin
     /** @throws IllegalArgumentException saying which option is out of its range */
     Pool.Bounds queueBounds() {
         return Pool.Bounds.of(queueLimit, queueBytes, queueTimeout);
+    }
+
+    /** @throws IllegalArgumentException saying which option makes no sense */
+    Timeouts timeouts() {
+        return Timeouts.of(directory().settings()).with(headTimeout, stallTimeout, totalTimeout);
+    }
+
+    /** @throws IllegalArgumentException for a word that isn't known */
+    boolean saltsTenants() {
+        if (!cacheSalt.equals("none") && !cacheSalt.equals("tenant")) {
+            throw new IllegalArgumentException("cacheSalt: " + cacheSalt + " (expected: none or tenant)");
+        }
+        if (cacheSalt.equals("tenant")) {
+            new CacheSalts(directory().settings().text(Setting.CACHE_SALT_SECRET))
+                    .require("model:" + name + ": cacheSalt");
+            return true;
+        }
+        return false;
+    }
+
+    public String getFallback() {
+        return fallback;
+    }
+
+    public void setFallback(String fallback) {
+        this.fallback = fallback;
+    }
+
+    public String getHeadTimeout() {
+        return headTimeout;
+    }
+
+    public void setHeadTimeout(String headTimeout) {
+        this.headTimeout = headTimeout;
+    }
+
+    public String getStallTimeout() {
+        return stallTimeout;
+    }
+
+    public void setStallTimeout(String stallTimeout) {
+        this.stallTimeout = stallTimeout;
+    }
+
+    public String getTotalTimeout() {
+        return totalTimeout;
+    }
+
+    public void setTotalTimeout(String totalTimeout) {
+        this.totalTimeout = totalTimeout;
+    }
+
+    public String getCacheSalt() {
+        return cacheSalt;
+    }
+
+    public void setCacheSalt(String cacheSalt) {
+        this.cacheSalt = cacheSalt;
     }
 
     public int getQueueLimit() {

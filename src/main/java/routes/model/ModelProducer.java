@@ -2,9 +2,12 @@ package routes.model;
 
 import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import java.nio.charset.StandardCharsets;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import org.apache.camel.AsyncCallback;
 import org.apache.camel.Exchange;
+import org.apache.camel.ExchangePropertyKey;
 import org.apache.camel.support.DefaultAsyncProducer;
 import org.jspecify.annotations.Nullable;
 import routes.error.ErrorBody;
@@ -21,6 +24,13 @@ import routes.request.InferenceRequest;
  * <p><b>Threading:</b> returns to the request's event loop wherever it was called; never blocks.
  */
 final class ModelProducer extends DefaultAsyncProducer {
+
+    /** Nobody could take the request: another model may. */
+    private static final Set<ErrorCode> FOR_FALLBACK =
+            EnumSet.of(ErrorCode.NO_REPLICA, ErrorCode.QUEUE_FULL, ErrorCode.UPSTREAM_CONNECT_FAILED);
+
+    /** A fallback may have a fallback; a circle of them ends. */
+    private static final int MOST_FALLBACKS = 4;
 
     private final ModelEndpoint endpoint;
 
@@ -68,14 +78,73 @@ final class ModelProducer extends DefaultAsyncProducer {
             callback.done(true);
             return true;
         }
-        request.servedBy(consumer.pool());
-        return consumer.getAsyncProcessor().process(exchange, callback);
+        return serve(exchange, request, consumer, callback, 0);
+    }
+
+    private boolean serve(
+            Exchange exchange,
+            InferenceRequest request,
+            ModelConsumer consumer,
+            AsyncCallback callback,
+            int fallbacks) {
+        consumer.takes(request);
+        if (consumer.fallback().isEmpty()) {
+            return consumer.getAsyncProcessor().process(exchange, callback);
+        }
+        Runnable served = () -> served(exchange, request, consumer, callback, fallbacks);
+        consumer.getAsyncProcessor().process(exchange, doneSync -> {
+            if (request.loop().inEventLoop()) {
+                served.run();
+            } else {
+                request.loop().execute(served);
+            }
+        });
+        return false;
+    }
+
+    /** The model's route is done with the request; where nobody could serve it, the fallback may. */
+    private void served(
+            Exchange exchange,
+            InferenceRequest request,
+            ModelConsumer consumer,
+            AsyncCallback callback,
+            int fallbacks) {
+        boolean unserved = exchange.getException() instanceof GatewayException error
+                && FOR_FALLBACK.contains(error.code())
+                && !request.isFinished()
+                && !request.isAnswering();
+        ModelConsumer next =
+                unserved && fallbacks < MOST_FALLBACKS ? endpoint.directory().find(consumer.fallback()) : null;
+        if (next == null || next == consumer) {
+            callback.done(false);
+            return;
+        }
+        request.fallsBackFrom(consumer.pool());
+        exchange.setException(null);
+        exchange.removeProperty(ExchangePropertyKey.EXCEPTION_CAUGHT);
+        exchange.getExchangeExtension().setRedeliveryExhausted(false);
+        try {
+            // at the prices of the model that serves it
+            request.lease().grant().refund();
+            take(request, next.name());
+        } catch (GatewayException refused) {
+            exchange.setException(refused);
+            callback.done(false);
+            return;
+        }
+        serve(exchange, request, next, callback, fallbacks + 1);
     }
 
     /** Takes all that the request needs of its key's quota, once, however many models its route sends it to. */
     private static void reserve(InferenceRequest request, String model) throws GatewayException {
+        if (request.pool() == null) {
+            take(request, model);
+        }
+    }
+
+    private static void take(InferenceRequest request, String model) throws GatewayException {
         ApiKey key = request.caller();
-        if (key != null && request.pool() == null) {
+        if (key != null) {
             request.lease().reserved(key.quota().reserve(model, request.answers(), request.promptTokensEstimate()));
         }
     }

@@ -1,5 +1,6 @@
 package routes.net;
 
+import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.ServerChannel;
 import io.netty.channel.epoll.Epoll;
@@ -17,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 public final class EventLoops implements AutoCloseable {
 
     private final EventLoopGroup group;
+    private final EventLoopGroup watch;
     private final boolean epoll;
     private final int count;
 
@@ -30,10 +32,16 @@ public final class EventLoops implements AutoCloseable {
         this.epoll = nativeTransport && Epoll.isAvailable();
         DefaultThreadFactory threads = new DefaultThreadFactory("gateway-loop", true);
         this.group = epoll ? new EpollEventLoopGroup(this.count, threads) : new NioEventLoopGroup(this.count, threads);
+        this.watch = new NioEventLoopGroup(1, new DefaultThreadFactory("gateway-watch", true));
     }
 
     public EventLoopGroup group() {
         return group;
+    }
+
+    /** The one loop beside those of the requests: for probes, loads and names (NIO). */
+    public EventLoop watch() {
+        return watch.next();
     }
 
     public int count() {
@@ -54,6 +62,7 @@ public final class EventLoops implements AutoCloseable {
 
     @Override
     public void close() {
+        watch.shutdownGracefully(0, 1, TimeUnit.SECONDS);
         group.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly(6, TimeUnit.SECONDS);
     }
 }

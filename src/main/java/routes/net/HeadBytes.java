@@ -18,6 +18,8 @@ public final class HeadBytes {
         }
     };
 
+    private static final byte[] HEX = {'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
+
     private byte[] bytes = new byte[2048];
     private int length;
 
@@ -65,6 +67,16 @@ public final class HeadBytes {
             rest /= 10;
         }
         length += digits;
+        return this;
+    }
+
+    /** @param number all 64 bits, as 16 lower-case digits */
+    public HeadBytes putHex(long number) {
+        reserve(16);
+        for (int i = 0; i < 16; i++) {
+            bytes[length + i] = HEX[(int) (number >>> 60 - 4 * i) & 0xf];
+        }
+        length += 16;
         return this;
     }
 

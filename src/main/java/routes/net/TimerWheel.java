@@ -4,6 +4,7 @@ import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.FastThreadLocal;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,6 +30,7 @@ public final class TimerWheel {
     private static final FastThreadLocal<@Nullable TimerWheel> WHEELS = new FastThreadLocal<>();
 
     private final EventLoop loop;
+    private final LongSupplier clock;
     private final Head[] slots;
     private final long[] occupied = new long[SLOTS / 64];
     /** Entries by the turn in which they are due. */
@@ -36,14 +38,17 @@ public final class TimerWheel {
 
     private final long[] occupiedTurns = new long[TURNS / 64];
     private final Entry due = new Head(new long[1], 0);
-    private final long startNanos = System.nanoTime();
+    private final long startNanos;
     private long tick;
     private int size;
     private @Nullable ScheduledFuture<?> wakeUp;
     private long wakeUpTick;
 
-    private TimerWheel(EventLoop loop) {
+    /** @param clock as {@link System#nanoTime()} */
+    TimerWheel(EventLoop loop, LongSupplier clock) {
         this.loop = loop;
+        this.clock = clock;
+        this.startNanos = clock.getAsLong();
         this.slots = heads(SLOTS, occupied);
         this.turns = heads(TURNS, occupiedTurns);
     }
@@ -63,7 +68,7 @@ public final class TimerWheel {
             if (!loop.inEventLoop()) {
                 throw new IllegalStateException("not on the event loop");
             }
-            wheel = new TimerWheel(loop);
+            wheel = new TimerWheel(loop, System::nanoTime);
             WHEELS.set(wheel);
         }
         return wheel;
@@ -110,7 +115,7 @@ public final class TimerWheel {
         entry.deadlineNanos = deadlineNanos;
         if (size == 0) {
             // nobody was woken meanwhile
-            tick = Math.max(tick, (System.nanoTime() - startNanos) / TICK_NANOS - 1);
+            tick = Math.max(tick, (clock.getAsLong() - startNanos) / TICK_NANOS - 1);
         }
         long due = Math.max(tick + 1, (deadlineNanos - startNanos) / TICK_NANOS + 1);
         if (entry.linked()) {
@@ -179,13 +184,13 @@ public final class TimerWheel {
             wakeUp.cancel(false);
         }
         wakeUpTick = due;
-        long delay = startNanos + due * TICK_NANOS - System.nanoTime();
+        long delay = startNanos + due * TICK_NANOS - clock.getAsLong();
         wakeUp = loop.schedule(this::advance, Math.max(delay, 0), TimeUnit.NANOSECONDS);
     }
 
     private void advance() {
         wakeUp = null;
-        long now = System.nanoTime();
+        long now = clock.getAsLong();
         long until = (now - startNanos) / TICK_NANOS;
         while (tick < until) {
             long turn = (tick / SLOTS + 1) * SLOTS;

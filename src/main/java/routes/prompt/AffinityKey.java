@@ -14,7 +14,8 @@ import routes.request.Prompt;
  * <p>It is the session that the client names, else its {@code prompt_cache_key}, else the part of the prompt that a
  * conversation's later turns repeat: model, tools, and the messages up to the end of the first one by the user (of a
  * long one both ends). Each
- * level's XXH3 is chained to the level before, so that equal prefixes of levels give equal prefixes of hashes.
+ * level's XXH3 is chained to the level before, so that equal prefixes of levels give equal prefixes of hashes. A cache
+ * salt, which is known only later, is mixed in by the request.
  * Equal bytes give equal keys in every gateway and runtime.
  */
 public final class AffinityKey {
@@ -29,6 +30,7 @@ public final class AffinityKey {
     private static final long SESSION_SEED = 1;
     private static final long CACHE_KEY_SEED = 2;
     private static final long PREFIX_SEED = 3;
+    private static final long SALT_SEED = 4;
 
     private AffinityKey() {}
 
@@ -55,6 +57,16 @@ public final class AffinityKey {
         }
         int start = prompt.promptStart();
         return start < 0 ? key : hash(key, body, start, Math.min(prompt.promptEnd(), start + PROMPT_BYTES));
+    }
+
+    /**
+     * What the {@code cache_salt} that a client wrote itself adds to its request's key; 0 when it wrote none.
+     *
+     * @param body the body that {@code prompt} was read from; borrowed
+     */
+    public static long ofSalt(ByteBuf body, Prompt prompt) {
+        int start = prompt.cacheSaltStart();
+        return start < 0 ? 0 : hash(SALT_SEED, body, start, prompt.cacheSaltEnd());
     }
 
     /** A long span counts by its first and last bytes and its length: enough to tell prompts apart, whatever they weigh. */

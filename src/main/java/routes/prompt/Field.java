@@ -14,6 +14,7 @@ enum Field {
     MAX_COMPLETION_TOKENS,
     USER,
     PROMPT_CACHE_KEY,
+    CACHE_SALT,
     PRIORITY,
     MESSAGES,
     PROMPT,

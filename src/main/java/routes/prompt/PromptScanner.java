@@ -122,6 +122,7 @@ public final class PromptScanner {
             }
             case USER -> draft.user(text(start, end));
             case PROMPT_CACHE_KEY -> draft.promptCacheKey(text(start, end));
+            case CACHE_SALT -> draft.cacheSalt(start, end);
             case TOOLS -> draft.tools(start, end);
             case PROMPT, INPUT -> draft.prompt(start, end);
             case STREAM_OPTIONS, MESSAGES -> throw new AssertionError(field);

@@ -9,7 +9,6 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import routes.config.Quantity;
-import routes.replica.Replica;
 
 /**
  * The waiters of one model: its bounds, its priority classes and their lines. Outlives the routes that serve the model.
@@ -71,7 +70,7 @@ public final class Pool {
     private volatile long meanGrantNanos;
 
     /** How many wait for which replicas. */
-    private final IdentityHashMap<List<Replica>, Integer> wishes = new IdentityHashMap<>();
+    private final IdentityHashMap<Candidates, Integer> wishes = new IdentityHashMap<>();
 
     private final TreeMap<Integer, PriorityClass> classes = new TreeMap<>();
     private long lineNumber;
@@ -172,10 +171,15 @@ public final class Pool {
         return count(waiter.wish.candidates(), -1) == 0;
     }
 
-    /** Those who wait for the same replicas share one list of them. */
-    private int count(List<Replica> wanted, int more) {
+    /** Those who may go to the same replicas share one object. */
+    private int count(Candidates wanted, int more) {
         Integer left = wishes.merge(wanted, more, (a, b) -> a + b == 0 ? null : a + b);
         return left == null ? 0 : left;
+    }
+
+    /** Whether somebody waits for one of these. */
+    boolean wants(Candidates candidates) {
+        return wishes.containsKey(candidates);
     }
 
     /** A waiter has been served what it is expected to cost. */

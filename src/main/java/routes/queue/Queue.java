@@ -137,7 +137,7 @@ public final class Queue {
                 woken = serve(pool, waiter);
             }
             if (waiter.state == Waiter.State.GRANTED) {
-                answer = waiter.chosen;
+                answer = waiter.answer;
             } else if (chosen == NOBODY || pool.isOverBounds()) {
                 remove(pool, waiter);
                 answer = chosen == NOBODY ? NOBODY : FULL;
@@ -170,9 +170,9 @@ public final class Queue {
             }
         }
         wake(woken);
-        if (was == Waiter.State.GRANTED && waiter.chosen >= 0) {
-            Replica replica = waiter.wish.candidates().get(waiter.chosen);
-            replica.release(replica.slotsFor(waiter.wish.answers()));
+        Replica granted = waiter.replica;
+        if (was == Waiter.State.GRANTED && granted != null) {
+            granted.release(granted.slotsFor(waiter.wish.answers()));
         }
         return was == Waiter.State.WAITING;
     }
@@ -185,6 +185,32 @@ public final class Queue {
         Waiter woken;
         synchronized (lock) {
             woken = serve(desks.get(replica), null);
+        }
+        wake(woken);
+    }
+
+    /** Other replicas than before: those who wait see who joined, and wait no more for who left. */
+    public void change(Candidates candidates, List<Replica> next) {
+        Waiter woken = null;
+        synchronized (lock) {
+            List<Replica> before = candidates.now();
+            candidates.now(next);
+            for (Pool pool : List.copyOf(busy)) {
+                if (pool.wants(candidates)) {
+                    next.stream().filter(replica -> !before.contains(replica)).forEach(replica -> want(replica, pool));
+                    for (Replica replica : before) {
+                        if (!next.contains(replica)) {
+                            Desk desk = stopGatheringAt(replica, candidates);
+                            unwant(replica, pool);
+                            woken = serve(desk, woken);
+                        }
+                    }
+                    for (Waiter served = serveOne(pool); served != null; served = serveOne(pool)) {
+                        served.next = woken;
+                        woken = served;
+                    }
+                }
+            }
         }
         wake(woken);
     }
@@ -228,25 +254,29 @@ public final class Queue {
         waiter.state = Waiter.State.WAITING;
         waiter.sinceNanos = nanos.getAsLong();
         if (pool.add(waiter)) {
-            for (Replica replica : waiter.wish.candidates()) {
-                desks.computeIfAbsent(replica, Desk::new).pools.add(pool);
-                replica.wanted(1);
+            waiter.wish.candidates().now().forEach(replica -> want(replica, pool));
+        }
+    }
+
+    private void want(Replica replica, Pool pool) {
+        desks.computeIfAbsent(replica, Desk::new).pools.add(pool);
+        replica.wanted(1);
+    }
+
+    private void unwant(Replica replica, Pool pool) {
+        replica.wanted(-1);
+        Desk desk = desks.get(replica);
+        if (desk != null) {
+            desk.pools.remove(pool);
+            if (desk.pools.isEmpty()) {
+                desks.remove(replica);
             }
         }
     }
 
     private void remove(Pool pool, Waiter waiter) {
         if (pool.remove(waiter)) {
-            for (Replica replica : waiter.wish.candidates()) {
-                replica.wanted(-1);
-                Desk desk = desks.get(replica);
-                if (desk != null) {
-                    desk.pools.remove(pool);
-                    if (desk.pools.isEmpty()) {
-                        desks.remove(replica);
-                    }
-                }
-            }
+            waiter.wish.candidates().now().forEach(replica -> unwant(replica, pool));
         }
         if (pool.waiting() == 0) {
             busy.remove(pool);
@@ -360,7 +390,7 @@ public final class Queue {
             if (chosen < 0) {
                 return chosen == WAIT && waiter.overtaken >= MAX_OVERTAKEN ? beginGathering(waiter) : chosen;
             }
-            Replica replica = waiter.wish.candidates().get(chosen);
+            Replica replica = waiter.wish.candidates().now().get(chosen);
             if (replica.tryAcquire(replica.slotsFor(waiter.wish.answers()))) {
                 return chosen;
             }
@@ -377,10 +407,10 @@ public final class Queue {
         if (liked < 0) {
             return WAIT;
         }
-        Desk desk = desks.get(waiter.wish.candidates().get(liked));
+        Desk desk = desks.get(waiter.wish.candidates().now().get(liked));
         if (desk != null && desk.gathering == null && desk.replica.hasFree(1)) {
             desk.gathering = waiter;
-            waiter.chosen = liked;
+            waiter.replica = desk.replica;
             takeFree(desk, waiter);
         }
         return WAIT;
@@ -401,16 +431,17 @@ public final class Queue {
             return null;
         }
         desk.gathering = null;
-        grant(pool, waiter, waiter.chosen);
+        grant(pool, waiter, waiter.wish.candidates().now().indexOf(desk.replica));
         return waiter;
     }
 
     /** @return the replica that may serve others again; null when nothing was gathered, or nobody else waits for it */
     private @Nullable Desk stopGathering(Waiter waiter) {
-        if (waiter.gathered == 0) {
+        Replica replica = waiter.replica;
+        if (waiter.gathered == 0 || replica == null) {
             return null;
         }
-        Replica replica = waiter.wish.candidates().get(waiter.chosen);
+        waiter.replica = null;
         Desk desk = desks.get(replica);
         if (desk != null) {
             desk.gathering = null;
@@ -420,13 +451,20 @@ public final class Queue {
         return desk;
     }
 
+    private @Nullable Desk stopGatheringAt(Replica replica, Candidates candidates) {
+        Desk desk = desks.get(replica);
+        Waiter gathering = desk == null ? null : desk.gathering;
+        return gathering == null || gathering.wish.candidates() != candidates ? null : stopGathering(gathering);
+    }
+
     private void grant(Pool pool, Waiter waiter, int chosen) {
         remove(pool, waiter);
         if (chosen >= 0) {
             pool.charge(waiter, nanos.getAsLong());
             waiter.charged = true;
         }
-        waiter.chosen = chosen;
+        waiter.answer = chosen;
+        waiter.replica = chosen < 0 ? null : waiter.wish.candidates().now().get(chosen);
         waiter.state = Waiter.State.GRANTED;
     }
 
@@ -457,6 +495,6 @@ public final class Queue {
             }
             waiter.state = Waiter.State.OVER;
         }
-        waiter.granted(waiter.chosen);
+        waiter.granted(waiter.answer);
     }
 }

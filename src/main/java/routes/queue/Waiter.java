@@ -22,9 +22,11 @@ public abstract class Waiter {
      * @param bytes memory that is held while waiting
      * @param again whether this request has waited or run before and goes first among its tenant's
      */
-    public record Wish(List<Replica> candidates, int answers, long bytes, boolean again) {
-        public Wish {
-            candidates = List.copyOf(candidates);
+    public record Wish(Candidates candidates, int answers, long bytes, boolean again) {
+
+        /** A wish of its own, for replicas that never change. */
+        public Wish(List<Replica> candidates, int answers, long bytes, boolean again) {
+            this(new Candidates(candidates), answers, bytes, again);
         }
     }
 
@@ -64,7 +66,13 @@ public abstract class Waiter {
     @Nullable
     Waiter next;
 
-    int chosen;
+    /** What {@link #granted} is told. */
+    int answer;
+
+    /** Whose slots are granted, or are being gathered. */
+    @Nullable
+    Replica replica;
+
     int overtaken;
     int gathered;
     boolean charged;
@@ -87,6 +95,16 @@ public abstract class Waiter {
      */
     protected abstract int choose(int slots);
 
-    /** The slots of this candidate are the request's. Takes ownership of them. */
-    protected abstract void granted(int candidate);
+    /**
+     * The wait is over.
+     *
+     * @param answer index of the candidate whose slots are the request's ({@link #grantedReplica}), which takes ownership of them;
+     *     {@link Queue#NOBODY} when there is no use in waiting any more
+     */
+    protected abstract void granted(int answer);
+
+    /** Whose slots were granted; null before, and when none were. */
+    protected final @Nullable Replica grantedReplica() {
+        return replica;
+    }
 }

@@ -9,16 +9,31 @@ import net.openhft.hashing.LongHashFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One server that runs models: its address, its slots and what it has done.
+ * One server that runs models: its address, its slots, what it has done, and whether it may be chosen.
+ *
+ * <p>Three voices say whether: probes and the address ({@link #isUp}), a breaker that saw it fail ({@link #suspect}), and
+ * the replica itself when it asks for a rest ({@link #rest}). The first is final; the others only make it the last choice,
+ * so that signals of single requests never take a pool's last replica out.
  *
  * <p><b>Threading:</b> any thread; counters are atomics.
  */
+@SuppressWarnings("NonAtomicVolatileUpdate") // guarded as each method says
 public final class Replica {
 
+    /** Whether a replica may be chosen. */
+    public enum Fitness {
+        /** It can't serve. */
+        NONE,
+        /** Only when nobody fit is left. */
+        LAST_CHOICE,
+        FIT
+    }
+
     private final ReplicaAddress address;
+    private final ReplicaAddress configured;
     private final String name;
     private final int index;
-    private final int slots;
+    private final ReplicaOptions options;
     private final long hash;
     private final AtomicInteger inFlight = new AtomicInteger();
     private final LongAdder errors = new LongAdder();
@@ -26,11 +41,26 @@ public final class Replica {
     private volatile @Nullable InetSocketAddress socketAddress;
     private volatile int wanted;
 
-    Replica(ReplicaAddress address, int index, int slots, Consumer<Replica> onFreed) {
+    private volatile boolean down;
+    private volatile boolean leaving;
+    private volatile boolean suspect;
+    private volatile long restsUntilNanos;
+    private volatile int limit;
+    private volatile int foreign;
+    private volatile int peak;
+
+    Replica(
+            ReplicaAddress address,
+            ReplicaAddress configured,
+            int index,
+            ReplicaOptions options,
+            Consumer<Replica> onFreed) {
         this.address = address;
+        this.configured = configured;
         this.name = address.toString();
         this.index = index;
-        this.slots = slots;
+        this.options = options;
+        this.limit = options.slots();
         this.onFreed = onFreed;
         this.hash = LongHashFunction.xx3().hashBytes(name.getBytes(StandardCharsets.UTF_8));
     }
@@ -38,6 +68,11 @@ public final class Replica {
     /** Scheme, host, port and base path: the replica's identity. */
     public ReplicaAddress address() {
         return address;
+    }
+
+    /** The address as a route gives it, with the name that {@code Host} and TLS want; behind it there may be others. */
+    public ReplicaAddress configured() {
+        return configured;
     }
 
     /** A small number, unique in this process, for tables kept by each event loop. */
@@ -50,9 +85,15 @@ public final class Replica {
         return hash;
     }
 
+    public ReplicaOptions options() {
+        return options;
+    }
+
+    // ---- slots
+
     /** Most requests of this gateway that run here at once. */
     public int slots() {
-        return slots;
+        return options.slots();
     }
 
     public int inFlight() {
@@ -61,13 +102,16 @@ public final class Replica {
 
     /** Slots that a request for so many answers takes: one each, and never more than there are. */
     public int slotsFor(int answers) {
-        return Math.min(answers, slots);
+        return Math.min(answers, options.slots());
     }
 
     /** Takes slots; false, and nothing taken, when there are not so many free. */
     public boolean tryAcquire(int count) {
-        for (int taken = inFlight.get(); taken <= slots - count; taken = inFlight.get()) {
+        for (int taken = inFlight.get(); taken <= room() - count; taken = inFlight.get()) {
             if (inFlight.compareAndSet(taken, taken + count)) {
+                if (taken + count > peak) {
+                    peak = taken + count;
+                }
                 return true;
             }
         }
@@ -76,15 +120,18 @@ public final class Replica {
 
     /** Whether so many slots are free. */
     public boolean hasFree(int count) {
-        return inFlight.get() <= slots - count;
+        return inFlight.get() <= room() - count;
+    }
+
+    /** Slots that are there for us: fewer than {@link #slots} after a return, and while others use the replica. */
+    private int room() {
+        return Math.min(limit, options.slots() - foreign);
     }
 
     /** Gives slots back, and tells the queue when somebody waits for them. */
     public void release(int count) {
         inFlight.addAndGet(-count);
-        if (wanted != 0) {
-            onFreed.accept(this);
-        }
+        changed();
     }
 
     /**
@@ -106,10 +153,99 @@ public final class Replica {
      *
      * <p><b>Threading:</b> under the queue's lock.
      */
-    @SuppressWarnings("NonAtomicVolatileUpdate")
     public void wanted(int more) {
         wanted += more;
     }
+
+    private void changed() {
+        if (wanted != 0) {
+            onFreed.accept(this);
+        }
+    }
+
+    // ---- whether it may be chosen
+
+    public Fitness fitness() {
+        if (down || leaving || socketAddress == null) {
+            return Fitness.NONE;
+        }
+        return suspect || isResting() ? Fitness.LAST_CHOICE : Fitness.FIT;
+    }
+
+    /** Whether it can serve as far as probes and addresses tell; breakers and rests aside. */
+    public boolean isUp() {
+        return fitness() != Fitness.NONE;
+    }
+
+    /** Probes say that it can serve, or that it can't. */
+    public void up(boolean now) {
+        down = !now;
+        changed();
+    }
+
+    /** It is about to stop: no new requests; those that run go on. */
+    public void leaving(boolean now) {
+        leaving = now;
+        changed();
+    }
+
+    /** It failed requests lately, or does so no more. */
+    public void suspect(boolean now) {
+        suspect = now;
+        changed();
+    }
+
+    /** It asked not to be asked until then, of {@link System#nanoTime()}; {@link #rested} must be called after that. */
+    public void rest(long untilNanos) {
+        restsUntilNanos = untilNanos == 0 ? 1 : untilNanos;
+        changed();
+    }
+
+    /** A rest may be over: tells those who wait. */
+    public void rested() {
+        if (!isResting()) {
+            restsUntilNanos = 0;
+            changed();
+        }
+    }
+
+    private boolean isResting() {
+        long until = restsUntilNanos;
+        return until != 0 && until - System.nanoTime() > 0;
+    }
+
+    // ---- load
+
+    /** Uses only so many of its slots, from 1 to {@link #slots}: it has just come back. */
+    public void limit(int slotsNow) {
+        limit = Math.max(1, Math.min(options.slots(), slotsNow));
+        changed();
+    }
+
+    /**
+     * Requests that the replica runs or keeps waiting and that are not ours; 0 when that isn't known. So the load that
+     * counts is max(own, reported + own - own at the time of the report).
+     */
+    public void foreign(int requests) {
+        foreign = Math.max(0, requests);
+        changed();
+    }
+
+    public int foreign() {
+        return foreign;
+    }
+
+    /** From here on {@link #peak} counts. */
+    public void beginPeak() {
+        peak = inFlight.get();
+    }
+
+    /** Most slots that were taken at once since {@link #beginPeak}; may miss one that was given back at once. */
+    public int peak() {
+        return Math.max(peak, inFlight.get());
+    }
+
+    // ---- what it has done
 
     /** Counts a failure of this replica: refused, reset, garbage or an answer that broke off. */
     public void countError() {
@@ -120,13 +256,18 @@ public final class Replica {
         return errors.sum();
     }
 
+    // ---- where it is
+
     /** Where to connect; null while the name has never been resolved. */
     public @Nullable InetSocketAddress socketAddress() {
         return socketAddress;
     }
 
     void resolved(InetSocketAddress to) {
-        socketAddress = to;
+        if (!to.equals(socketAddress)) {
+            socketAddress = to;
+            changed();
+        }
     }
 
     @Override

@@ -1,7 +1,10 @@
 package routes.replica;
 
-/** An endpoint that sends requests to one replica: what a balancer may choose among. */
+import java.util.List;
+
+/** An endpoint that sends requests to replicas: what a balancer may choose among. */
 public interface ReplicaTarget {
 
-    Replica replica();
+    /** The replicas behind it now; the same list until they change. */
+    List<Replica> replicas();
 }

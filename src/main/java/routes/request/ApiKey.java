@@ -1,6 +1,7 @@
 package routes.request;
 
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import routes.quota.Quota;
 
 /**
@@ -11,8 +12,15 @@ import routes.quota.Quota;
  * @param models names of the models that the key may use; one that is {@code *} stands for every model
  * @param expiresAtEpochMillis first millisecond in which the key is no longer valid; {@link #NEVER} for none
  * @param quota what it may use, and how its requests are treated
+ * @param cacheSalt its tenant's, where models or the key itself ask for it; null for none
  */
-public record ApiKey(String id, String tenant, Set<String> models, long expiresAtEpochMillis, Quota quota) {
+public record ApiKey(
+        String id,
+        String tenant,
+        Set<String> models,
+        long expiresAtEpochMillis,
+        Quota quota,
+        @Nullable CacheSalt cacheSalt) {
 
     /** The set of models of a key that may use them all. */
     public static final Set<String> ALL_MODELS = Set.of("*");
@@ -29,14 +37,24 @@ public record ApiKey(String id, String tenant, Set<String> models, long expiresA
         }
     }
 
-    /** A key without limits. */
+    /** A key without a salt. */
+    public ApiKey(String id, String tenant, Set<String> models, long expiresAtEpochMillis, Quota quota) {
+        this(id, tenant, models, expiresAtEpochMillis, quota, null);
+    }
+
+    /** A key without limits and salt. */
     public ApiKey(String id, String tenant, Set<String> models, long expiresAtEpochMillis) {
-        this(id, tenant, models, expiresAtEpochMillis, Quota.UNLIMITED);
+        this(id, tenant, models, expiresAtEpochMillis, Quota.UNLIMITED, null);
     }
 
     /** The same key with this quota. */
     public ApiKey with(Quota other) {
-        return new ApiKey(id, tenant, models, expiresAtEpochMillis, other);
+        return new ApiKey(id, tenant, models, expiresAtEpochMillis, other, cacheSalt);
+    }
+
+    /** The same key with this salt. */
+    public ApiKey with(@Nullable CacheSalt other) {
+        return new ApiKey(id, tenant, models, expiresAtEpochMillis, quota, other);
     }
 
     /** Whether the key may use the model that the routes know by this name; exact, no case folding. */

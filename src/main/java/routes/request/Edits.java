@@ -2,7 +2,6 @@ package routes.request;
 
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Usage is switched on for streams only: on any other request a replica refuses {@code stream_options}. Other members
  * of the client's options stay.
  *
- * <p><b>Threading</b>: immutable. <b>Ownership</b>: the arrays that {@link #inserted} returns are shared; do not write to
+ * <p><b>Threading</b>: not changed once made. <b>Ownership</b>: the arrays that {@link #inserted} returns are shared; do not write to
  * them.
  */
 public final class Edits {
@@ -23,15 +22,13 @@ public final class Edits {
     private static final byte[] FIRST_MEMBER = ascii("\"include_usage\":true,");
     private static final byte[] TRUE = ascii("true");
 
-    private static final Edits NONE = new Edits(null, null, false);
+    private static final Edits NONE = new Edits(null, false);
 
     private final @Nullable Splice first;
-    private final @Nullable Splice second;
     private final boolean injects;
 
-    private Edits(@Nullable Splice first, @Nullable Splice second, boolean injects) {
+    private Edits(@Nullable Splice first, boolean injects) {
         this.first = first;
-        this.second = second;
         this.injects = injects;
     }
 
@@ -40,29 +37,42 @@ public final class Edits {
         return NONE;
     }
 
+    /** As {@link #of(Prompt, boolean, String, CacheSalt)}, without a salt. */
+    public static Edits of(Prompt prompt, boolean injectUsage, @Nullable String upstreamModel) {
+        return of(prompt, injectUsage, upstreamModel, null);
+    }
+
     /**
      * The edits for one attempt.
      *
      * @param injectUsage whether the replica should report usage at the end of a stream
      * @param upstreamModel the name under which the replica knows the model, or null to keep the client's
+     * @param salt stands in for the client's own; null to keep that
      */
-    public static Edits of(Prompt prompt, boolean injectUsage, @Nullable String upstreamModel) {
+    public static Edits of(
+            Prompt prompt, boolean injectUsage, @Nullable String upstreamModel, @Nullable CacheSalt salt) {
         Splice usage = injectUsage && prompt.stream() ? usage(prompt) : null;
-        Splice model = upstreamModel == null || upstreamModel.equals(prompt.model())
-                ? null
-                : new Splice(prompt.modelStart(), prompt.modelEnd() - prompt.modelStart(), quoted(upstreamModel));
-        if (usage == null) {
-            return model == null ? NONE : new Edits(model, null, false);
+        Splice all = usage;
+        if (upstreamModel != null && !upstreamModel.equals(prompt.model())) {
+            all = with(all, replacing(prompt.modelStart(), prompt.modelEnd(), quoted(upstreamModel)));
         }
-        if (model == null) {
-            return new Edits(usage, null, true);
+        if (salt != null) {
+            all = with(
+                    all,
+                    prompt.cacheSaltStart() < 0
+                            ? new Splice(prompt.insertAt(), 0, salt.member())
+                            : replacing(prompt.cacheSaltStart(), prompt.cacheSaltEnd(), salt.value()));
         }
-        return usage.at < model.at ? new Edits(usage, model, true) : new Edits(model, usage, true);
+        return all == null ? NONE : new Edits(all, usage != null);
     }
 
-    /** How many splices there are: 0, 1 or 2. */
+    /** How many splices there are, 0 to 3. */
     public int count() {
-        return first == null ? 0 : second == null ? 1 : 2;
+        int count = 0;
+        for (Splice splice = first; splice != null; splice = splice.next) {
+            count++;
+        }
+        return count;
     }
 
     /** Offset of splice {@code i} in the original body, bytes. */
@@ -82,7 +92,11 @@ public final class Edits {
 
     /** Length of the edited body minus that of the original, bytes. */
     public int delta() {
-        return (first == null ? 0 : first.delta()) + (second == null ? 0 : second.delta());
+        int delta = 0;
+        for (Splice splice = first; splice != null; splice = splice.next) {
+            delta += splice.inserted.length - splice.removed;
+        }
+        return delta;
     }
 
     /** Whether it is the gateway that asks for usage, not the client. */
@@ -100,8 +114,7 @@ public final class Edits {
         int length = body.readableBytes();
         out.ensureWritable(length + delta());
         int from = 0;
-        for (int i = 0; i < count(); i++) {
-            Splice splice = splice(i);
+        for (Splice splice = first; splice != null; splice = splice.next) {
             out.writeBytes(body, base + from, splice.at - from);
             out.writeBytes(splice.inserted);
             from = splice.at + splice.removed;
@@ -151,28 +164,39 @@ public final class Edits {
     }
 
     private Splice splice(int i) {
-        Splice splice = i == 0 ? first : second;
-        if (splice == null || i > 1) {
-            Objects.checkIndex(i, count());
-            throw new AssertionError(i);
+        Splice splice = first;
+        for (int before = 0; splice != null && before < i; before++) {
+            splice = splice.next;
+        }
+        if (splice == null || i < 0) {
+            throw new IndexOutOfBoundsException("splice " + i + " (expected: 0 to " + (count() - 1) + ")");
         }
         return splice;
     }
 
+    /** Puts a splice where its offset belongs, behind others at the same place. */
+    private static Splice with(@Nullable Splice chain, Splice added) {
+        if (chain == null || added.at < chain.at) {
+            added.next = chain;
+            return added;
+        }
+        chain.next = with(chain.next, added);
+        return chain;
+    }
+
+    /** One change, and the one that follows it in the body: a chain costs no more than its links. */
     private static final class Splice {
 
         private final int at;
         private final int removed;
         private final byte[] inserted;
+        /** Set while the chain is built. */
+        private @Nullable Splice next;
 
         Splice(int at, int removed, byte[] inserted) {
             this.at = at;
             this.removed = removed;
             this.inserted = inserted;
-        }
-
-        int delta() {
-            return inserted.length - removed;
         }
     }
 }

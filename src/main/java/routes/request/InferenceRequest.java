@@ -47,11 +47,17 @@ public final class InferenceRequest extends TimerWheel.Entry {
     private int bodyBytes;
     private @Nullable Prompt prompt;
     private long affinityKey;
+    private long ownSalt;
+    private boolean saltsTenant;
+    private Timeouts timeouts = Timeouts.NONE;
+    private long clientTotalNanos;
     private @Nullable Pool pool;
+    private @Nullable Pool fallbackFrom;
     private @Nullable Replica replica;
     private @Nullable String affinity;
     private int attempts;
     private int staleAttempts;
+    private @Nullable Retries retries;
     private @Nullable Pending pending;
     private @Nullable Runnable onWritable;
 
@@ -140,23 +146,49 @@ public final class InferenceRequest extends TimerWheel.Entry {
         return body;
     }
 
-    public void understood(Prompt read, long key) {
+    /**
+     * @param key of the prefix, without a salt
+     * @param ownSalt what the client's own salt adds to the key; 0 for none
+     */
+    public void understood(Prompt read, long key, long ownSalt) {
         prompt = read;
         affinityKey = key;
+        this.ownSalt = ownSalt;
     }
 
     public @Nullable Prompt prompt() {
         return prompt;
     }
 
-    /** Hash of the prefix whose cache is worth keeping warm. */
+    /** Hash of the prefix whose cache is worth keeping warm; among requests with the same salt only, if they have one. */
     public long affinityKey() {
-        return affinityKey;
+        CacheSalt ofTenant = cacheSalt();
+        long salt = ofTenant == null ? ownSalt : ofTenant.hash();
+        return salt == 0 ? affinityKey : CacheSalt.mix(affinityKey, salt);
+    }
+
+    /** Whether the model's route keeps tenants apart in its replicas' prefix caches, also those whose keys don't ask. */
+    public void saltTenant(boolean apart) {
+        saltsTenant = apart;
+    }
+
+    /** What the body has to carry as its {@code cache_salt}, whatever the client wrote; null when that stays. */
+    public @Nullable CacheSalt cacheSalt() {
+        ApiKey key = caller;
+        CacheSalt salt = key == null ? null : key.cacheSalt();
+        return salt != null && (saltsTenant || salt.everywhere()) ? salt : null;
     }
 
     /** The pool of the model that serves it, whatever alias was asked for. */
     public void servedBy(Pool of) {
         pool = of;
+    }
+
+    /** The pool could not serve it; another one will. */
+    public void fallsBackFrom(Pool first) {
+        if (fallbackFrom == null) {
+            fallbackFrom = first;
+        }
     }
 
     /** The pool that serves it; null before it was found. */
@@ -234,6 +266,68 @@ public final class InferenceRequest extends TimerWheel.Entry {
         connectNanos = nanos;
     }
 
+    // ---- how long it may take
+
+    /** What holds from here on: the gateway's own at first, then those of its model. The total counts from the head. */
+    public void timeouts(Timeouts of) {
+        boolean same = of.totalNanos() == timeouts.totalNanos();
+        timeouts = of;
+        if (clientTotalNanos == 0 && !same) {
+            armTotal(of.totalNanos());
+        }
+    }
+
+    /** The client's own limit for the whole request, whatever its model allows. */
+    public void timeoutOfClient(long totalNanos) {
+        clientTotalNanos = totalNanos;
+        armTotal(totalNanos);
+    }
+
+    private void armTotal(long nanos) {
+        if (!isFinished()) {
+            TimerWheel.of(loop()).arm(this, startNanos + nanos);
+        }
+    }
+
+    /** From sending a streaming request to the first event of its answer. */
+    public long headNanos() {
+        return timeouts.headNanos();
+    }
+
+    /** Longest silence of a streamed answer after its first event. */
+    public long stallNanos() {
+        return timeouts.stallNanos();
+    }
+
+    // ---- another try
+
+    /** Decides whether a failed attempt is followed by another one. */
+    public interface Retries {
+        /**
+         * The replica answered with a status that the next one may not; nothing of it has gone to the client.
+         *
+         * @param retryAfterSeconds as the replica asked for; -1 when it did not; 0 when the same replica may be asked again
+         *     at once, with another credential
+         * @return whether the attempt shall end with {@link ErrorCode#UPSTREAM_ERROR}, so that another one follows, rather
+         *     than relay the answer
+         */
+        boolean insteadOf(int status, int retryAfterSeconds);
+
+        /** The answer begins: it is the last attempt. */
+        void answered();
+    }
+
+    /** Whoever makes the attempts can make another one; null when there is nobody. */
+    public void retries(@Nullable Retries by) {
+        retries = by;
+    }
+
+    /** See {@link Retries#insteadOf}. */
+    public boolean triesAgainInsteadOf(int status, int retryAfterSeconds) {
+        Retries by = retries;
+        return by != null && by.insteadOf(status, retryAfterSeconds);
+    }
+
     // ---- pending stages
 
     /**
@@ -266,6 +360,10 @@ public final class InferenceRequest extends TimerWheel.Entry {
         status = withStatus;
         firstByteNanos = nowNanos;
         releaseBody();
+        Retries by = retries;
+        if (by != null) {
+            by.answered();
+        }
     }
 
     public boolean isAnswering() {
@@ -389,7 +487,8 @@ public final class InferenceRequest extends TimerWheel.Entry {
     private static Outcome outcomeOf(ErrorCode code) {
         return switch (code) {
             case UPSTREAM_TIMEOUT -> Outcome.TIMEOUT;
-            case UPSTREAM_CONNECT_FAILED, UPSTREAM_RESET, UPSTREAM_INVALID -> Outcome.UPSTREAM_ERROR;
+            case UPSTREAM_CONNECT_FAILED, UPSTREAM_RESET, UPSTREAM_INVALID, UPSTREAM_UNAUTHORIZED ->
+                Outcome.UPSTREAM_ERROR;
             case UPSTREAM_INCOMPLETE -> Outcome.UPSTREAM_ABORTED;
             case INTERNAL -> Outcome.INTERNAL;
             default -> Outcome.REJECTED;
@@ -418,6 +517,11 @@ public final class InferenceRequest extends TimerWheel.Entry {
     /** The pool that serves it; null before it was found. */
     public @Nullable String getPool() {
         return pool == null ? null : pool.name();
+    }
+
+    /** The pool that should have served it; null when that one did. */
+    public @Nullable String getFallbackFrom() {
+        return fallbackFrom == null ? null : fallbackFrom.name();
     }
 
     public @Nullable String getUser() {

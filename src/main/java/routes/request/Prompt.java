@@ -38,6 +38,8 @@ public final class Prompt {
     private long maxTokens = -1;
     private long priority;
     private boolean priorityGiven;
+    private int cacheSaltStart = -1;
+    private int cacheSaltEnd = -1;
     private int toolsStart = -1;
     private int toolsEnd = -1;
     private int messagesStart = -1;
@@ -132,6 +134,15 @@ public final class Prompt {
 
     public boolean priorityGiven() {
         return priorityGiven;
+    }
+
+    /** Start of the value of {@code cache_salt}, whatever its type. */
+    public int cacheSaltStart() {
+        return cacheSaltStart;
+    }
+
+    public int cacheSaltEnd() {
+        return cacheSaltEnd;
     }
 
     public int toolsStart() {
@@ -232,6 +243,12 @@ public final class Prompt {
             Prompt draft = open();
             draft.priority = value;
             draft.priorityGiven = true;
+        }
+
+        public void cacheSalt(int start, int end) {
+            Prompt draft = open();
+            draft.cacheSaltStart = start;
+            draft.cacheSaltEnd = end;
         }
 
         public void tools(int start, int end) {

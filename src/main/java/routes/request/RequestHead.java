@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
+import routes.net.Ascii;
 
 /**
  * The head of a client's request, checked and split: request line, header fields and how the body is framed. The fields
@@ -147,18 +148,7 @@ public final class RequestHead {
     }
 
     private boolean named(int at, String lowerCase) {
-        int start = fields.spans[at];
-        int length = fields.spans[at + Fields.NAME_END] - start;
-        if (length != lowerCase.length()) {
-            return false;
-        }
-        for (int i = 0; i < length; i++) {
-            int c = fields.bytes[start + i];
-            if ((c >= 'A' && c <= 'Z' ? c | 0x20 : c) != lowerCase.charAt(i)) {
-                return false;
-            }
-        }
-        return true;
+        return Ascii.equalsIgnoreCase(fields.bytes, fields.spans[at], fields.spans[at + Fields.NAME_END], lowerCase);
     }
 
     private String text(int start, int end) {

@@ -1,10 +1,19 @@
 package routes.telemetry;
 
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.DoubleSupplier;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.function.ToDoubleFunction;
 import routes.error.ErrorCode;
 import routes.queue.Pool;
 import routes.queue.Queue;
@@ -16,6 +25,7 @@ import routes.request.Outcome;
 public final class Gauges {
 
     private final MeterRegistry registry;
+    private final Map<Replica, List<Meter>> ofReplica = new ConcurrentHashMap<>();
 
     public Gauges(MeterRegistry registry) {
         this.registry = registry;
@@ -55,9 +65,26 @@ public final class Gauges {
         return this;
     }
 
-    /** Slots and errors of each replica, those of later routes included. */
-    public Gauges replicas(Replicas replicas) {
-        replicas.onNew(this::replica);
+    /**
+     * Slots, load, errors and breaker of each replica, those of later routes included.
+     *
+     * @param breakers the breaker of a replica
+     */
+    public Gauges replicas(Replicas replicas, Function<Replica, CircuitBreaker> breakers) {
+        replicas.listen(new Replicas.Listener() {
+            @Override
+            public void added(Replica replica) {
+                List<Meter> meters = new ArrayList<>(replica(replica));
+                meters.addAll(breaker(replica, breakers.apply(replica)));
+                ofReplica.put(replica, meters);
+            }
+
+            @Override
+            public void removed(Replica replica) {
+                ofReplica.getOrDefault(replica, List.of()).forEach(registry::remove);
+                ofReplica.remove(replica);
+            }
+        });
         return this;
     }
 
@@ -88,21 +115,50 @@ public final class Gauges {
                 .register(registry);
     }
 
-    private void replica(Replica replica) {
-        String name = replica.toString();
-        Gauge.builder("dromedary.slots", replica, Replica::slots)
-                .tag("replica", name)
-                .description("Requests that the replica may run at once.")
+    private List<Meter> replica(Replica replica) {
+        return List.of(
+                gauge("dromedary.slots", "Requests that the replica may run at once.", replica, Replica::slots),
+                gauge(
+                        "dromedary.slots.used",
+                        "Requests that the replica runs for this gateway.",
+                        replica,
+                        Replica::inFlight),
+                gauge(
+                        "dromedary.replica.up",
+                        "Whether requests may go there: 1, or 0.",
+                        replica,
+                        r -> r.isUp() ? 1 : 0),
+                gauge(
+                        "dromedary.replica.foreign.requests",
+                        "Requests that the replica reports and that are not this gateway's.",
+                        replica,
+                        Replica::foreign),
+                FunctionCounter.builder("dromedary.replica.errors", replica, Replica::errors)
+                        .tag("replica", replica.toString())
+                        .description(
+                                "Failures of the replica: refused, reset, garbage, 5xx or an answer that broke off.")
+                        .register(registry));
+    }
+
+    /** Under the name that resilience4j's own dashboards read. */
+    private List<Meter> breaker(Replica replica, CircuitBreaker breaker) {
+        List<Meter> states = new ArrayList<>();
+        for (CircuitBreaker.State state : CircuitBreaker.State.values()) {
+            states.add(Gauge.builder("resilience4j.circuitbreaker.state", breaker, b -> b.getState() == state ? 1 : 0)
+                    .tag("name", replica.toString())
+                    .tag("state", state.name().toLowerCase(Locale.ROOT))
+                    .description("1 for the state that the replica's breaker is in.")
+                    .strongReference(true)
+                    .register(registry));
+        }
+        return states;
+    }
+
+    private Gauge gauge(String name, String description, Replica replica, ToDoubleFunction<Replica> value) {
+        return Gauge.builder(name, replica, value)
+                .tag("replica", replica.toString())
+                .description(description)
                 .strongReference(true)
-                .register(registry);
-        Gauge.builder("dromedary.slots.used", replica, Replica::inFlight)
-                .tag("replica", name)
-                .description("Requests that the replica runs for this gateway.")
-                .strongReference(true)
-                .register(registry);
-        FunctionCounter.builder("dromedary.replica.errors", replica, Replica::errors)
-                .tag("replica", name)
-                .description("Failures of the replica: refused, reset, garbage, 5xx or an answer that broke off.")
                 .register(registry);
     }
 }

@@ -55,6 +55,7 @@ final class UsageLine {
     private final Repeated usageSource = new Repeated("usage_source", UsageText.TEXT_BYTES);
     private final Repeated gateway = new Repeated("gateway", UsageText.ID_BYTES);
     private final Repeated affinity = new Repeated("affinity", UsageText.TEXT_BYTES);
+    private final Repeated fallbackFrom = new Repeated("fallback_from", UsageText.TEXT_BYTES);
 
     private byte[] buffer;
     private int length;
@@ -103,6 +104,7 @@ final class UsageLine {
         at = text(USER, record.user(), at);
         at = gateway.write(record.gateway(), buffer, at);
         at = affinity.write(record.affinity(), buffer, at);
+        at = fallbackFrom.write(record.fallbackFrom(), buffer, at);
         buffer[at++] = '}';
         buffer[at++] = '\n';
         length = at;

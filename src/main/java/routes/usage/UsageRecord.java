@@ -37,6 +37,7 @@ import routes.request.Outcome;
  * @param user the client's own {@code user} field
  * @param gateway name of the gateway's instance
  * @param affinity why this replica was chosen, such as {@code home}, {@code spill}, {@code only_one}
+ * @param fallbackFrom the model that could not serve the request, whose fallback {@code modelServed} is
  */
 @JsonNaming(PropertyNamingStrategies.SnakeCaseStrategy.class)
 public record UsageRecord(
@@ -105,7 +106,10 @@ public record UsageRecord(
         @JsonSerialize(using = UsageJson.Id.class) @Nullable String gateway,
 
         @JsonSerialize(using = UsageJson.Text.class) @Nullable
-        String affinity) {
+        String affinity,
+
+        @JsonSerialize(using = UsageJson.Text.class) @Nullable
+        String fallbackFrom) {
 
     private static final long LAST_TS = 253_402_300_799_999L; // 9999-12-31T23:59:59.999Z
 
@@ -138,6 +142,7 @@ public record UsageRecord(
         user = text(user);
         gateway = id(gateway);
         affinity = text(affinity);
+        fallbackFrom = text(fallbackFrom);
     }
 
     public static Builder builder() {
@@ -258,6 +263,7 @@ public record UsageRecord(
         private @Nullable String user;
         private @Nullable String gateway;
         private @Nullable String affinity;
+        private @Nullable String fallbackFrom;
 
         private Builder() {}
 
@@ -433,6 +439,11 @@ public record UsageRecord(
             return this;
         }
 
+        public Builder fallbackFrom(@Nullable String value) {
+            fallbackFrom = value;
+            return this;
+        }
+
         public UsageRecord build() {
             return new UsageRecord(
                     tsMillis,
@@ -468,7 +479,8 @@ public record UsageRecord(
                     boxed(maxTokens),
                     user,
                     gateway,
-                    affinity);
+                    affinity,
+                    fallbackFrom);
         }
 
         private static long micros(long nanos) {

@@ -25,6 +25,7 @@ final class AnswerHeadParser implements AnswerHead {
 
     static final int MAX_BYTES = 65_536;
     private static final int MAX_INTERIM = 16;
+    private static final int LONGEST_RETRY_AFTER = 3600;
 
     private static final VarHandle WORD = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final long SIXTEENS = 0x1010101010101010L;
@@ -66,6 +67,7 @@ final class AnswerHeadParser implements AnswerHead {
     private @Nullable String contentType;
     private boolean encoded;
     private boolean resized;
+    private int retryAfterSeconds;
 
     /** Ready for the next answer. */
     void reset() {
@@ -131,6 +133,7 @@ final class AnswerHeadParser implements AnswerHead {
         contentType = null;
         encoded = false;
         resized = false;
+        retryAfterSeconds = -1;
         lineCount = 0;
         String connection = null;
         int at = endOfLine(0, size) + 2;
@@ -156,6 +159,8 @@ final class AnswerHeadParser implements AnswerHead {
                     contentType = value(colon, end);
                 } else if (named(at, colon, "content-encoding")) {
                     encoded = !value(colon, end).equalsIgnoreCase("identity");
+                } else if (status >= 400 && named(at, colon, "retry-after")) {
+                    retryAfterSeconds = seconds(colon + 1, end);
                 }
                 addLine(at, end + 2);
             }
@@ -252,6 +257,27 @@ final class AnswerHeadParser implements AnswerHead {
         length = parsed;
     }
 
+    /** A date, or what is neither, tells nothing. */
+    private int seconds(int from, int end) {
+        int at = from;
+        int last = end;
+        while (at < last && isBlank(bytes[at])) {
+            at++;
+        }
+        while (last > at && isBlank(bytes[last - 1])) {
+            last--;
+        }
+        int seconds = at == last ? -1 : 0;
+        for (; at < last; at++) {
+            int digit = bytes[at] - '0';
+            if (digit < 0 || digit > 9) {
+                return -1;
+            }
+            seconds = Math.min(LONGEST_RETRY_AFTER, seconds * 10 + digit);
+        }
+        return seconds;
+    }
+
     private static boolean isBlank(byte b) {
         return b == ' ' || b == '\t';
     }
@@ -335,6 +361,11 @@ final class AnswerHeadParser implements AnswerHead {
     /** Length of the body as the replica announced it; -1 when it did not. */
     long length() {
         return length;
+    }
+
+    /** Seconds that an error asks to wait, an hour at most; -1 when it does not say. */
+    int retryAfterSeconds() {
+        return retryAfterSeconds;
     }
 
     Content content() {

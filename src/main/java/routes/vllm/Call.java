@@ -2,6 +2,7 @@ package routes.vllm;
 
 import org.apache.camel.AsyncCallback;
 import org.apache.camel.Exchange;
+import org.jspecify.annotations.Nullable;
 import routes.error.ErrorCode;
 import routes.error.GatewayException;
 import routes.request.Edits;
@@ -20,6 +21,7 @@ final class Call {
     private final Edits edits;
     private final Exchange exchange;
     private final AsyncCallback callback;
+    private final @Nullable Credential credential;
     private boolean over;
     private boolean renewed;
 
@@ -29,6 +31,7 @@ final class Call {
         this.edits = edits;
         this.exchange = exchange;
         this.callback = callback;
+        this.credential = endpoint.credentials().next();
     }
 
     InferenceRequest request() {
@@ -41,6 +44,12 @@ final class Call {
 
     Edits edits() {
         return edits;
+    }
+
+    /** The key that the gateway shows to the server; null for none. */
+    @Nullable
+    Credential credential() {
+        return credential;
     }
 
     /** Whether we asked for usage and the client didn't, so that the usage-only event is not for it. */

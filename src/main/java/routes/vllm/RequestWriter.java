@@ -3,8 +3,10 @@ package routes.vllm;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
+import routes.net.Ascii;
 import routes.net.HeadBytes;
 import routes.replica.ReplicaAddress;
 import routes.request.Api;
@@ -14,8 +16,8 @@ import routes.request.RequestHead;
 import routes.request.RequestHead.Known;
 
 /**
- * Writes requests to one endpoint. Only headers on a fixed list and on the configured one go upstream; credentials are the
- * endpoint's own. The body leaves as slices of the client's bytes with the edits in between.
+ * Writes requests to one endpoint. Only headers on a fixed list and on the configured one go upstream, and none that the
+ * client's {@code Connection} names; credentials are the endpoint's own. The body leaves as slices of the client's bytes with the edits in between.
  *
  * <p><b>Threading:</b> immutable.
  */
@@ -38,22 +40,28 @@ final class RequestWriter {
     private final byte[][] beginnings = new byte[Api.values().length][];
     private final String[] forwarded;
 
-    /** @param apiKey the replica's own key, or null */
-    RequestWriter(ReplicaAddress address, @Nullable String apiKey, Set<String> forwardHeaders) {
+    /**
+     * @param ownHeaders headers of the endpoint, by their names in lower case
+     * @param forwardHeaders names of further headers of clients, in lower case
+     */
+    RequestWriter(ReplicaAddress address, Map<String, String> ownHeaders, Set<String> forwardHeaders) {
+        StringBuilder own = new StringBuilder();
+        ownHeaders.forEach(
+                (name, value) -> own.append(name).append(": ").append(value).append("\r\n"));
         for (Api api : Api.values()) {
-            String key = apiKey == null || apiKey.isEmpty() ? "" : "authorization: Bearer " + apiKey + "\r\n";
             beginnings[api.ordinal()] =
                     ascii(api.method() + ' ' + address.basePath() + api.path() + " HTTP/1.1\r\nhost: "
-                            + address.authority() + "\r\n" + key
+                            + address.authority() + "\r\n" + own
                             + "content-type: application/json\r\naccept-encoding: identity\r\n");
         }
         forwarded = forwardHeaders.toArray(new String[0]);
     }
 
     /** Writes and flushes one request. The body is borrowed: slices of it are retained until they are sent. */
-    void write(ChannelHandlerContext ctx, InferenceRequest request, ByteBuf body, Edits edits) {
+    void write(ChannelHandlerContext ctx, Call call, ByteBuf body) {
+        Edits edits = call.edits();
         int length = body.readableBytes() + edits.delta();
-        HeadBytes text = head(request, length);
+        HeadBytes text = head(call, length);
         ByteBuf out = ctx.alloc().directBuffer(text.length() + Math.min(length, COPIED_BYTES) + EDIT_ROOM);
         text.writeTo(out);
         if (length <= COPIED_BYTES) {
@@ -75,20 +83,64 @@ final class RequestWriter {
         ctx.flush();
     }
 
-    private HeadBytes head(InferenceRequest request, int length) {
+    private HeadBytes head(Call call, int length) {
+        InferenceRequest request = call.request();
         RequestHead head = request.head();
         HeadBytes out = HeadBytes.begin().put(beginnings[request.target().ordinal()]);
-        copy(out, ACCEPT, head, Known.ACCEPT);
-        copy(out, TRACEPARENT, head, Known.TRACEPARENT);
-        copy(out, TRACESTATE, head, Known.TRACESTATE);
+        Credential credential = call.credential();
+        if (credential != null) {
+            out.put(credential.line());
+        }
+        Set<String> ofConnection = ofConnection(head);
+        if (!ofConnection.contains("accept")) {
+            copy(out, ACCEPT, head, Known.ACCEPT);
+        }
+        trace(out, head, ofConnection);
         for (String name : forwarded) {
-            String value = head.header(name);
+            String value = ofConnection.contains(name) ? null : head.header(name);
             if (value != null) {
                 out.put(name).put(": ").put(value).put(CRLF);
             }
         }
         out.put(REQUEST_ID).put(request.upstreamRequestId()).put(CRLF);
         return out.put(CONTENT_LENGTH).put(length).put(END);
+    }
+
+    private static void trace(HeadBytes out, RequestHead head, Set<String> ofConnection) {
+        boolean goesOn = head.has(Known.TRACEPARENT)
+                && !head.repeated(Known.TRACEPARENT)
+                && !ofConnection.contains("traceparent")
+                && TraceParent.isWellFormed(
+                        head.bytes(), head.valueStart(Known.TRACEPARENT), head.valueLength(Known.TRACEPARENT));
+        if (goesOn) {
+            copy(out, TRACEPARENT, head, Known.TRACEPARENT);
+            if (!ofConnection.contains("tracestate")) {
+                copy(out, TRACESTATE, head, Known.TRACESTATE);
+            }
+        } else {
+            TraceParent.begin(out);
+        }
+    }
+
+    /** Names of the headers that end here because {@code Connection} lists them, in lower case. */
+    private static Set<String> ofConnection(RequestHead head) {
+        if (!head.has(Known.CONNECTION)) {
+            return Set.of();
+        }
+        int start = head.valueStart(Known.CONNECTION);
+        int end = start + head.valueLength(Known.CONNECTION);
+        boolean usual = Ascii.equalsIgnoreCase(head.bytes(), start, end, "keep-alive")
+                || Ascii.equalsIgnoreCase(head.bytes(), start, end, "close");
+        if (usual && !head.repeated(Known.CONNECTION)) {
+            return Set.of();
+        }
+        Set<String> names = new HashSet<>();
+        head.forEach((name, value) -> {
+            if (name.equalsIgnoreCase("connection")) {
+                names.addAll(UpstreamHeaders.tokens(value));
+            }
+        });
+        return names;
     }
 
     private static void copy(HeadBytes out, byte[] name, RequestHead head, Known header) {

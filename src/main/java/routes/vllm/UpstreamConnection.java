@@ -4,8 +4,13 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.handler.codec.DecoderException;
+import io.netty.handler.ssl.SslCloseCompletionEvent;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.util.concurrent.FastThreadLocal;
 import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -44,8 +49,10 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     private final UpstreamPool pool;
     private final AnswerHeadParser head = new AnswerHeadParser();
     private final Idle idle = new Idle();
-    private final Stall stall = new Stall();
+    private final Silence silence = new Silence();
     private @Nullable ChannelHandlerContext context;
+    private @Nullable InetSocketAddress address;
+    private long expiresNanos;
 
     private @Nullable Call call;
     private boolean fromPool;
@@ -54,6 +61,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     private @Nullable ByteBuf headBytes;
     private @Nullable AnswerRelay relay;
     private boolean dirty;
+    private long sentNanos;
     private long lastReadNanos;
     private long spentTokens;
     private boolean overBudget;
@@ -68,6 +76,30 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     }
 
     // ---- in the pool
+
+    /**
+     * It can be used from here on.
+     *
+     * @param to where it leads
+     * @param untilNanos when it is too old for another call, of {@link System#nanoTime()}
+     */
+    void established(InetSocketAddress to, long untilNanos) {
+        address = to;
+        expiresNanos = untilNanos;
+    }
+
+    boolean leadsTo(@Nullable InetSocketAddress wanted) {
+        return Objects.equals(address, wanted);
+    }
+
+    long expiresNanos() {
+        return expiresNanos;
+    }
+
+    void close() {
+        pool.timers().cancel(idle);
+        ctx().close();
+    }
 
     /** Stays in the pool until this time at the latest. */
     void idle(long untilNanos) {
@@ -95,7 +127,11 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         bytesSeen = false;
         head.reset();
         request.pending(this::cancelled);
-        next.endpoint().writer().write(ctx(), request, body, next.edits());
+        next.endpoint().writer().write(ctx(), next, body);
+        if (request.isStream()) {
+            sentNanos = System.nanoTime();
+            pool.timers().arm(silence, sentNanos + request.headNanos());
+        }
     }
 
     /** The request has ended meanwhile: the engine stops when its connection closes. */
@@ -111,7 +147,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         Call ended = call;
         call = null;
         dirty = false;
-        pool.timers().cancel(stall);
+        pool.timers().cancel(silence);
         AnswerRelay over = relay;
         relay = null;
         if (over != null) {
@@ -180,13 +216,19 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
 
     private void begin(Call current, ByteBuf rest) {
         InferenceRequest request = current.request();
+        if (head.status() >= 400) {
+            ErrorCode instead = insteadOfError(current);
+            if (instead != null) {
+                discard(rest, instead);
+                return;
+            }
+        }
         Content content = head.content();
         boolean cut = content == Content.SSE && head.status() == 200 && current.hidesUsage();
         if (cut) {
             head.resize();
         }
-        long now = System.nanoTime();
-        request.answerBegins(head.status(), now);
+        request.answerBegins(head.status(), System.nanoTime());
         Client.BodyFraming framing = request.client().head(head);
         dirty = true;
         spentTokens = 0;
@@ -207,9 +249,8 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
                 ctx().alloc(),
                 SCRATCH.get());
         relay = started;
-        if (content == Content.SSE) {
-            lastReadNanos = now;
-            pool.timers().arm(stall, now + pool.settings().stallNanos());
+        if (content != Content.SSE) {
+            pool.timers().cancel(silence);
         }
         if (rest.isReadable() || fromReplica == Framing.LENGTH && head.length() == 0) {
             relay(current, started, rest);
@@ -218,15 +259,55 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         }
     }
 
+    /** What the attempt ends with rather than relay an error; null to relay it. */
+    private @Nullable ErrorCode insteadOfError(Call current) {
+        int status = head.status();
+        int retryAfter = head.retryAfterSeconds();
+        Credential ours = current.credential();
+        boolean keyRefused = ours != null && status == 401;
+        boolean otherKey = false;
+        if (ours != null && (keyRefused || status == 429)) {
+            otherKey = current.endpoint().credentials().refused(ours, keyRefused ? -1 : retryAfter);
+        }
+        if (ours != null && keyRefused && pool.mayWarn()) {
+            LOG.warn("Replica {} refused the gateway's key, number {} of its list", pool.replica(), ours.number());
+        }
+        boolean mayPass = status == 429 || status >= 500 || otherKey;
+        // zero means that the same replica may be asked again, which is so for another key only
+        int wait = otherKey ? 0 : retryAfter == 0 ? -1 : retryAfter;
+        if (mayPass && current.request().triesAgainInsteadOf(status, wait)) {
+            return ErrorCode.UPSTREAM_ERROR;
+        }
+        return keyRefused ? ErrorCode.UPSTREAM_UNAUTHORIZED : null;
+    }
+
+    /** The client sees nothing of this answer. Takes ownership of what has come of its body. */
+    private void discard(ByteBuf rest, ErrorCode code) {
+        boolean whole = head.framing() == Framing.LENGTH && rest.readableBytes() == head.length();
+        rest.release();
+        if (head.status() >= 500) {
+            pool.replica().countError();
+        }
+        Call ended = detach();
+        reuseOrClose(whole && head.keepAlive());
+        if (ended != null) {
+            ended.failed(code);
+        }
+    }
+
     private void relay(Call current, AnswerRelay running, ByteBuf in) {
         InferenceRequest request = current.request();
         AnswerFacts facts = request.facts();
         boolean before = facts.firstToken();
+        boolean silent = facts.events() == 0;
         RelayState state = running.relay(in, this::toClient);
         dirty = true;
         lastReadNanos = System.nanoTime();
         if (!before && facts.firstToken()) {
             request.firstToken(lastReadNanos);
+        }
+        if (silent && facts.events() > 0) {
+            pool.timers().arm(silence, lastReadNanos + request.stallNanos());
         }
         switch (state) {
             case MORE -> {
@@ -286,6 +367,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         ctx().channel().config().setAutoRead(false);
         request.onWritable(() -> {
             lastReadNanos = System.nanoTime();
+            sentNanos = lastReadNanos;
             ctx().channel().config().setAutoRead(true);
         });
     }
@@ -306,6 +388,14 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         AnswerRelay finished = relay;
         boolean events = finished != null && head.content() == Content.SSE;
         detach();
+        reuseOrClose(reuse);
+        request.lease().giveBackPlaces();
+        request.client().end();
+        conclude(request, head.status(), events);
+        current.over();
+    }
+
+    private void reuseOrClose(boolean reuse) {
         ChannelOutboundBuffer unsent = ctx().channel().unsafe().outboundBuffer();
         ctx().channel().config().setAutoRead(true);
         if (reuse && unsent != null && unsent.isEmpty()) {
@@ -313,10 +403,6 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         } else {
             ctx().close();
         }
-        request.lease().giveBackPlaces();
-        request.client().end();
-        conclude(request, head.status(), events);
-        current.over();
     }
 
     private void conclude(InferenceRequest request, int status, boolean events) {
@@ -364,7 +450,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         }
         AnswerRelay running = relay;
         if (running != null) {
-            boolean cut = head.framing() == Framing.CLOSE && (reset || endsTooSoon(current));
+            boolean cut = head.framing() == Framing.CLOSE && (reset || isTruncated() || endsTooSoon(current));
             RelayState state = cut ? RelayState.MALFORMED : running.upstreamClosed(this::toClient);
             if (state == RelayState.END) {
                 completed(current, false);
@@ -385,10 +471,27 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         return head.content() == Content.SSE && !current.request().facts().sawDone();
     }
 
+    /** Over TLS the replica says that it closes; without that anybody may have cut the connection. */
+    private boolean isTruncated() {
+        SslHandler tls = ctx().pipeline().get(SslHandler.class);
+        return tls != null && !tls.sslCloseFuture().isSuccess();
+    }
+
+    @Override
+    public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+        if (event == SslCloseCompletionEvent.SUCCESS) {
+            if (call == null) {
+                pool.remove(this);
+            }
+            ctx.close();
+        }
+    }
+
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
         reset = true;
-        if (!(cause instanceof IOException)) {
+        Throwable fault = cause instanceof DecoderException && cause.getCause() != null ? cause.getCause() : cause;
+        if (!(fault instanceof IOException)) {
             LOG.error("A connection to replica {} failed", pool.replica(), cause);
         }
         ctx.close();
@@ -411,25 +514,24 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         }
     }
 
-    /** Ends a stream in which the replica has been silent for too long after its first event. */
-    private final class Stall extends TimerWheel.Entry {
+    /** Ends a streaming request whose replica has been silent for too long, before its first event or after one. */
+    private final class Silence extends TimerWheel.Entry {
         @Override
         protected void expired(long nowNanos) {
             Call current = call;
             if (current == null) {
                 return;
             }
-            long limit = pool.settings().stallNanos();
-            boolean silent = current.request().facts().events() > 0
-                    && ctx().channel().config().isAutoRead()
-                    && nowNanos - lastReadNanos >= limit;
-            if (silent) {
-                current.request().fail(new GatewayException(ErrorCode.UPSTREAM_TIMEOUT));
-            } else if (ctx().channel().config().isAutoRead()
-                    && current.request().facts().events() > 0) {
-                pool.timers().arm(this, lastReadNanos + limit);
-            } else {
+            InferenceRequest request = current.request();
+            boolean begun = request.facts().events() > 0;
+            long limit = begun ? request.stallNanos() : request.headNanos();
+            long since = begun ? lastReadNanos : sentNanos;
+            if (!ctx().channel().config().isAutoRead()) {
                 pool.timers().arm(this, nowNanos + limit);
+            } else if (nowNanos - since >= limit) {
+                request.fail(new GatewayException(ErrorCode.UPSTREAM_TIMEOUT));
+            } else {
+                pool.timers().arm(this, since + limit);
             }
         }
     }

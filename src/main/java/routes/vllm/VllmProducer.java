@@ -5,6 +5,7 @@ import org.apache.camel.Exchange;
 import org.apache.camel.support.DefaultAsyncProducer;
 import routes.error.ErrorCode;
 import routes.error.GatewayException;
+import routes.replica.Replica;
 import routes.request.Edits;
 import routes.request.InferenceRequest;
 import routes.request.Prompt;
@@ -48,18 +49,26 @@ final class VllmProducer extends DefaultAsyncProducer {
             exchange.setException(
                     new IllegalStateException("vllm: the request has no prompt (expected: the step 'prompt' before)"));
             callback.done(false);
-        } else if (!request.lease().holdsSlotsOf(endpoint.replica())
-                && (endpoint.replica().isWanted()
-                        || !request.lease().tryTakeSlots(endpoint.replica(), request.answers()))) {
+        } else {
+            send(exchange, request, callback, prompt);
+        }
+    }
+
+    private void send(Exchange exchange, InferenceRequest request, AsyncCallback callback, Prompt prompt) {
+        Replica replica = endpoint.replicaFor(request);
+        if (replica == null) {
+            exchange.setException(new GatewayException(ErrorCode.NO_REPLICA));
+            callback.done(false);
+        } else if (!request.lease().holdsSlotsOf(replica)
+                && (replica.isWanted() || !request.lease().tryTakeSlots(replica, request.answers()))) {
             exchange.setException(new GatewayException(
                     ErrorCode.QUEUE_FULL, "The replica is busy, and this route has no queue; try again soon."));
             callback.done(false);
         } else {
-            String pool = request.getPool();
-            boolean alias = pool != null && !pool.equals(prompt.model());
-            Edits edits = Edits.of(prompt, request.target().streamUsage(), alias ? pool : null);
+            String model = endpoint.getModel() == null ? request.getPool() : endpoint.getModel();
+            Edits edits = Edits.of(prompt, request.target().streamUsage(), model, request.cacheSalt());
             Call call = new Call(request, endpoint, edits, exchange, callback);
-            UpstreamPool.of(request.loop(), endpoint).send(call);
+            UpstreamPool.of(request.loop(), endpoint, replica).send(call);
         }
     }
 }

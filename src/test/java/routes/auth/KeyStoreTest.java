@@ -54,7 +54,7 @@ final class KeyStoreTest {
     @Test
     void aDisabledKeyIsNotFoundButKeepsItsIdAndSecret() {
         ApiKey key = new ApiKey("a", "t", ApiKey.ALL_MODELS, ApiKey.NEVER);
-        KeyEntry disabled = new KeyEntry(key, Sha256.of("secret-a"), false, Terms.NONE);
+        KeyEntry disabled = new KeyEntry(key, Sha256.of("secret-a"), false, Terms.NONE, false);
 
         assertThat(find(KeyStore.of(List.of(disabled)), "secret-a", NOW)).isNull();
         assertThatThrownBy(() -> KeyStore.of(List.of(disabled, KeyEntry.ofSecret(key, "another"))))

@@ -19,6 +19,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import routes.quota.Quotas;
 import routes.request.ApiKey;
+import routes.request.CacheSalts;
 
 final class KeysFileTest {
 
@@ -80,6 +81,40 @@ final class KeysFileTest {
                 .isOne();
     }
 
+    @Test
+    void everyKeyHasItsTenantsSaltAndSomeForEveryModel() {
+        CacheSalts salts = new CacheSalts("secret");
+        KeyStore store = parse("""
+                keys:
+                  - { id: a, tenant: t1, sha256: "%s", cache-salt: tenant }
+                  - { id: b, tenant: t1, sha256: "%s" }
+                  - { id: c, tenant: t2, sha256: "%s" }
+                tenants:
+                  t2: { cache-salt: tenant }
+                """.formatted(hash("sa"), hash("sb"), hash("sc")));
+
+        assertThat(Objects.requireNonNull(KeyStoreTest.find(store, "sa", 0)).cacheSalt())
+                .isEqualTo(salts.of("t1", true));
+        assertThat(Objects.requireNonNull(KeyStoreTest.find(store, "sb", 0)).cacheSalt())
+                .isEqualTo(salts.of("t1", false));
+        assertThat(Objects.requireNonNull(KeyStoreTest.find(store, "sc", 0)).cacheSalt())
+                .isEqualTo(salts.of("t2", true));
+    }
+
+    @Test
+    void aSaltNeedsASecret() {
+        String salted = key("id: a", "tenant: t", "sha256: " + hash("s"), "cache-salt: tenant");
+        String plain = key("id: a", "tenant: t", "sha256: " + hash("s"));
+
+        assertThatThrownBy(() -> KeyStore.parse("keys.yaml", salted, new Quotas(), CacheSalts.NONE))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("keys.yaml: key 'a': cache-salt: there is no secret to make it from (expected:"
+                        + " gateway.cache-salt-secret to be set; environment: GATEWAY_CACHE_SALT_SECRET)");
+        KeyStore store = KeyStore.parse("keys.yaml", plain, new Quotas(), CacheSalts.NONE);
+        assertThat(Objects.requireNonNull(KeyStoreTest.find(store, "s", 0)).cacheSalt())
+                .isNull();
+    }
+
     static List<Arguments> mistakes() {
         String good = "sha256: " + hash("s");
         String hashHelp = "(expected: the 64 hex digits of printf %s \"$KEY\" | sha256sum)";
@@ -100,11 +135,11 @@ final class KeysFileTest {
                 Arguments.of(
                         key("id: a", "tenant: t", good, "rpm: 5"),
                         "keys.yaml:5: unknown field 'rpm' (expected: id, tenant, sha256, models, expires, enabled,"
-                                + " plan or limits)"),
+                                + " cache-salt, plan or limits)"),
                 Arguments.of(
                         key("id: a", "tenant: t", good, "sk-secret!: x"),
                         "keys.yaml:5: unknown field with an odd name"
-                                + " (expected: id, tenant, sha256, models, expires, enabled, plan or limits)"),
+                                + " (expected: id, tenant, sha256, models, expires, enabled, cache-salt, plan or limits)"),
                 Arguments.of(key("id: a", "id: b"), "keys.yaml:3: field 'id' appears twice (expected: once)"),
                 Arguments.of(key("tenant: t", good), "keys.yaml:2: a key without id (expected: id, tenant and sha256)"),
                 Arguments.of(
@@ -156,6 +191,9 @@ final class KeysFileTest {
                         key("id: a", "tenant: t", good, "expires: 2027-01-01T00:00:00"),
                         "keys.yaml:5: key 'a': expires: not a date"
                                 + " (expected: as 2027-01-01 or 2027-01-01T00:00:00Z)"),
+                Arguments.of(
+                        key("id: a", "tenant: t", good, "cache-salt: yes"),
+                        "keys.yaml:5: key 'a': cache-salt: not known (expected: tenant)"),
                 Arguments.of(
                         key("id: a", "tenant: t", good, "enabled: \"true\""),
                         "keys.yaml:5: key 'a': enabled: not a truth value (expected: true or false)"),
@@ -210,7 +248,7 @@ final class KeysFileTest {
     void readsAFile(@TempDir Path directory) throws IOException {
         Path file = Files.writeString(directory.resolve("keys.yaml"), FULL.formatted(hash("x"), hash("y")));
 
-        assertThat(KeyStore.load(file, new Quotas()).size()).isEqualTo(2);
+        assertThat(KeyStore.load(file, new Quotas(), CacheSalts.NONE).size()).isEqualTo(2);
     }
 
     @Test
@@ -218,9 +256,12 @@ final class KeysFileTest {
         Path missing = directory.resolve("missing.yaml");
         Path binary = Files.write(directory.resolve("binary.yaml"), new byte[] {(byte) 0xc3, 0x28});
 
-        assertThatThrownBy(() -> KeyStore.load(missing, new Quotas())).hasMessage(missing + ": there is no such file");
-        assertThatThrownBy(() -> KeyStore.load(binary, new Quotas())).hasMessage(binary + ": is not UTF-8 text");
-        assertThatThrownBy(() -> KeyStore.load(directory, new Quotas())).hasMessage(directory + ": can not be read");
+        assertThatThrownBy(() -> KeyStore.load(missing, new Quotas(), CacheSalts.NONE))
+                .hasMessage(missing + ": there is no such file");
+        assertThatThrownBy(() -> KeyStore.load(binary, new Quotas(), CacheSalts.NONE))
+                .hasMessage(binary + ": is not UTF-8 text");
+        assertThatThrownBy(() -> KeyStore.load(directory, new Quotas(), CacheSalts.NONE))
+                .hasMessage(directory + ": can not be read");
     }
 
     private static String key(String... fields) {
@@ -228,7 +269,7 @@ final class KeysFileTest {
     }
 
     private static KeyStore parse(String text) {
-        return KeyStore.parse("keys.yaml", text, new Quotas());
+        return KeyStore.parse("keys.yaml", text, new Quotas(), new CacheSalts("secret"));
     }
 
     private static String hash(String secret) {

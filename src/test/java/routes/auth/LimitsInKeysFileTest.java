@@ -16,6 +16,7 @@ import routes.error.GatewayException;
 import routes.quota.Grant;
 import routes.quota.Quota;
 import routes.quota.Quotas;
+import routes.request.CacheSalts;
 
 final class LimitsInKeysFileTest {
 
@@ -150,7 +151,7 @@ final class LimitsInKeysFileTest {
                         "2: tenant 'x': no key has it (expected: the tenant of a key above)"),
                 Arguments.of(
                         key("models: [m]") + "tenants: {t: {weight: 2}}",
-                        "2: tenant 't': unknown field 'weight' (expected: plan or limits)"),
+                        "2: tenant 't': unknown field 'weight' (expected: plan, limits or cache-salt)"),
                 Arguments.of(
                         key("models: [m]") + "tenants: {t: {plan: x}}",
                         "2: tenant 't': plan: there is no 'x' (expected: the name of one of 'plans')"),
@@ -222,7 +223,7 @@ final class LimitsInKeysFileTest {
                     "HASH-" + Character.toUpperCase(key),
                     "\"%016x%016x%016x%016x\"".formatted(hash.a(), hash.b(), hash.c(), hash.d()));
         }
-        return KeyStore.parse("keys.yaml", yaml, quotas);
+        return KeyStore.parse("keys.yaml", yaml, quotas, CacheSalts.NONE);
     }
 
     private static Quota quota(KeyStore store, String secret) {

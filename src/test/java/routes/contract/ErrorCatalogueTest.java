@@ -56,6 +56,7 @@ class ErrorCatalogueTest {
             "upstream_connect_failed",
             "upstream_reset",
             "upstream_invalid",
+            "upstream_unauthorized",
             "upstream_timeout",
             "upstream_error",
             "upstream_incomplete",

@@ -54,7 +54,8 @@ class UsageFieldsTest {
             "max_tokens",
             "user",
             "gateway",
-            "affinity");
+            "affinity",
+            "fallback_from");
 
     private static final List<String> OUTCOMES = List.of(
             "success", "client_closed", "upstream_aborted", "upstream_error", "timeout", "rejected", "internal");

@@ -60,6 +60,10 @@ class RetryJourneyTest {
                 // one loop, so that every request finds the same pool of connections
                 .property("gateway.event-loops", 1)
                 .property("gateway.connect-timeout", "300ms")
+                // breakers and budgets have a journey of their own
+                .property("gateway.retry-budget", 100)
+                .property("camel.resilience4j.minimumNumberOfCalls", 1000)
+                .property("camel.resilience4j.slidingWindowSize", 1000)
                 .start();
     }
 
@@ -241,7 +245,8 @@ class RetryJourneyTest {
             UsageLines.assertEnd(line, "success", 200, null);
             assertThat(line.path("replica").asText()).isEqualTo(two.url());
             int tries = line.path("attempts").asInt();
-            assertThat(line.path("affinity").asText()).isEqualTo(tries == 1 ? "home" : "spill");
+            // two tries at home: the first met a connection that an earlier test had closed
+            assertThat(line.path("affinity").asText()).isIn("home", tries == 1 ? "home" : "spill");
             attempts.add(tries);
         }
         assertThat(attempts).contains(1, 2).allMatch(tries -> tries <= 2);
@@ -297,8 +302,8 @@ class RetryJourneyTest {
     // ---- what is not tried again
 
     @Test
-    void anAnswerIsAnAnswerEvenWhenItIsAnError() throws Exception {
-        for (int status : new int[] {429, 500, 502, 503}) {
+    void anErrorThatNobodyElseKnowsBetterIsRelayedAsItCame() throws Exception {
+        for (int status : new int[] {429, 502, 503}) {
             String body = Payloads.error(status, "Busy", "not now");
             one.answering(Scripts.status(status, body));
             two.answering(Scripts.status(status, body));
@@ -306,10 +311,28 @@ class RetryJourneyTest {
             RawResponse answer = ask(small("both", "hi", "status-" + status));
             assertThat(answer.status()).isEqualTo(status);
             assertThat(answer.text()).isEqualTo(body);
-            assertThat(one.requests().size() + two.requests().size()).isEqualTo(seen + 1);
+            assertThat(one.requests().size() + two.requests().size()).isEqualTo(seen + 2);
             JsonNode line = UsageLines.of(gateway, "status-" + status);
             UsageLines.assertEnd(line, "upstream_error", status, "upstream_error");
-            assertThat(line.path("attempts").asInt()).isEqualTo(1);
+            assertThat(line.path("attempts").asInt()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void anErrorOfTheRequestIsNotTriedAgain() throws Exception {
+        for (int status : new int[] {400, 404, 422, 500}) {
+            String body = Payloads.error(status, "Wrong", "never");
+            one.answering(Scripts.status(status, body));
+            two.answering(Scripts.status(status, body));
+            int seen = one.requests().size() + two.requests().size();
+            RawResponse answer = ask(small("both", "hi", "wrong-" + status));
+            assertThat(answer.status()).isEqualTo(status);
+            assertThat(answer.text()).isEqualTo(body);
+            assertThat(one.requests().size() + two.requests().size()).isEqualTo(seen + 1);
+            assertThat(UsageLines.of(gateway, "wrong-" + status)
+                            .path("attempts")
+                            .asInt())
+                    .isEqualTo(1);
         }
     }
 

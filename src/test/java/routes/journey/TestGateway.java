@@ -71,6 +71,9 @@ final class TestGateway implements AutoCloseable {
             properties.put("camel.management.enabled", "false");
             properties.put("camel.metrics.enabled", "false");
             properties.put("gateway.warm-up", "false");
+            // replicas that are down from the start, as many journeys want them, are to be tried
+            properties.put("gateway.health.path", "none");
+            properties.put("gateway.load.path", "none");
         }
 
         Builder property(String name, Object value) {

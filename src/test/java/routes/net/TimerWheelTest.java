@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.netty.channel.DefaultEventLoop;
 import io.netty.channel.EventLoop;
+import io.netty.channel.embedded.EmbeddedChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -290,6 +291,123 @@ class TimerWheelTest {
                     .allSatisfy(entry -> assertThat(entry.times).isZero());
             assertThat(onLoop(TimerWheel::size)).isZero();
         }
+    }
+
+    /** A wheel on an event loop whose time stands still but for {@link #run}. */
+    private static final class Virtual {
+        private final EmbeddedChannel channel = new EmbeddedChannel();
+        private long now = 1_000_000_000_000L;
+        final TimerWheel wheel = new TimerWheel(channel.eventLoop(), () -> now);
+        int wakeUps;
+
+        Virtual() {
+            channel.freezeTime();
+        }
+
+        /** Goes on from one wake-up to the next until there is none within this time. */
+        void run(long nanos) {
+            long end = now + nanos;
+            long next = channel.runScheduledPendingTasks();
+            while (next >= 0 && now + next <= end) {
+                pass(next);
+                assertThat(++wakeUps).as("wake-ups of a loop that spins").isLessThan(10_000);
+                next = channel.runScheduledPendingTasks();
+            }
+            pass(end - now);
+        }
+
+        private void pass(long nanos) {
+            now += nanos;
+            channel.advanceTimeBy(nanos, TimeUnit.NANOSECONDS);
+        }
+
+        void close() {
+            channel.close();
+        }
+    }
+
+    private static long seconds(long seconds) {
+        return TimeUnit.SECONDS.toNanos(seconds);
+    }
+
+    /** Notes the virtual time at which it expired. */
+    private static final class Timed extends TimerWheel.Entry {
+        final long deadline;
+        long at;
+
+        Timed(Virtual virtual, long nanos) {
+            deadline = virtual.now + nanos;
+            virtual.wheel.arm(this, deadline);
+        }
+
+        @Override
+        protected void expired(long nowNanos) {
+            assertThat(at).as("expired before").isZero();
+            at = nowNanos;
+        }
+    }
+
+    @Test
+    void idleEntriesFarAwayWakeNobody() {
+        Virtual virtual = new Virtual();
+        List<Timed> entries = new ArrayList<>();
+        for (int i = 0; i < 10_000; i++) {
+            entries.add(new Timed(virtual, seconds(300)));
+        }
+
+        virtual.run(seconds(290));
+        assertThat(virtual.wakeUps).isZero();
+
+        virtual.run(seconds(11));
+        // one for the turn in which they are due, one for the slot
+        assertThat(virtual.wakeUps).isEqualTo(2);
+        assertThat(entries)
+                .allSatisfy(
+                        entry -> assertThat(entry.at - entry.deadline).isBetween(0L, TimeUnit.MILLISECONDS.toNanos(8)));
+        assertThat(virtual.wheel.size()).isZero();
+        virtual.close();
+    }
+
+    @Test
+    void anEntryThatMovesLaterWakesTheLoopOnlyWhereItStood() {
+        Virtual virtual = new Virtual();
+        Timed idle = new Timed(virtual, seconds(300));
+        for (int i = 0; i < 100; i++) {
+            virtual.run(seconds(1));
+            virtual.wheel.arm(idle, virtual.now + seconds(300));
+        }
+        virtual.run(seconds(299));
+        assertThat(virtual.wakeUps).isLessThanOrEqualTo(4);
+        assertThat(idle.at).isZero();
+
+        virtual.run(seconds(2));
+        assertThat(idle.at).isBetween(idle.deadline + seconds(100), idle.deadline + seconds(101));
+        virtual.close();
+    }
+
+    /** 256 turns, as many as the coarser wheel has slots, take 17.5 minutes. */
+    @Test
+    void whatIsDueAfterAllTurnsExpiresInItsOwn() {
+        Virtual virtual = new Virtual();
+        List<Timed> entries = new ArrayList<>();
+        long turn = TimeUnit.MILLISECONDS.toNanos(4_096);
+        for (long turns : new long[] {1, 44, 255, 256, 257, 300, 511, 512, 513, 900}) {
+            for (long offset : new long[] {-seconds(1), -1, 0, 1, seconds(1)}) {
+                entries.add(new Timed(virtual, turns * turn + offset));
+            }
+        }
+        Timed cancelled = new Timed(virtual, 300 * turn);
+        virtual.run(44 * turn + seconds(2));
+        virtual.wheel.cancel(cancelled);
+        virtual.run(1_000 * turn);
+
+        assertThat(entries)
+                .allSatisfy(
+                        entry -> assertThat(entry.at - entry.deadline).isBetween(0L, TimeUnit.MILLISECONDS.toNanos(8)));
+        assertThat(cancelled.at).isZero();
+        assertThat(virtual.wheel.size()).isZero();
+        assertThat(virtual.wakeUps).isLessThan(100);
+        virtual.close();
     }
 
     @Test

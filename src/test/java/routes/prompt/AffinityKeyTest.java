@@ -81,6 +81,19 @@ class AffinityKeyTest {
     }
 
     @Test
+    void aSaltOfTheClientsOwnCountsBesideTheKey() throws GatewayException {
+        String unsalted = "{\"model\":\"m1\",\"messages\":[" + FIRST + "]}";
+        String salted = "{\"cache_salt\":\"a\",\"model\":\"m1\",\"messages\":[" + FIRST + "]}";
+
+        assertThat(key(salted, null)).isEqualTo(key(unsalted, null));
+        assertThat(saltKey(unsalted)).isZero();
+        assertThat(saltKey(salted))
+                .isNotZero()
+                .isEqualTo(saltKey("{\"model\":\"m2\", \"cache_salt\" : \"a\" }"))
+                .isNotEqualTo(saltKey(salted.replace("\"a\"", "\"b\"")));
+    }
+
+    @Test
     void ofAPlainPromptTheBeginningCounts() throws GatewayException {
         String beginning = "{\"model\":\"m1\",\"prompt\":\"" + "x".repeat(4095);
 
@@ -112,6 +125,15 @@ class AffinityKeyTest {
 
         assertThatThrownBy(() -> AffinityKey.of(body, prompt, null)).isInstanceOf(IndexOutOfBoundsException.class);
         body.release();
+    }
+
+    private static long saltKey(String json) throws GatewayException {
+        ByteBuf body = Bodies.direct(Bodies.utf8(json));
+        try {
+            return AffinityKey.ofSalt(body, PromptScanner.scan(body));
+        } finally {
+            body.release();
+        }
     }
 
     private static long key(String json, @Nullable String session) throws GatewayException {

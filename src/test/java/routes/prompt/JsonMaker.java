@@ -14,7 +14,19 @@ import net.jqwik.api.Arbitrary;
 public final class JsonMaker {
 
     private static final String[] LOOK_ALIKES = {
-        "model", "stream", "stream_options", "include_usage", "messages", "role", "user", "n", "x", "", "a\"b\\", "é😀"
+        "model",
+        "stream",
+        "stream_options",
+        "include_usage",
+        "messages",
+        "role",
+        "user",
+        "cache_salt",
+        "n",
+        "x",
+        "",
+        "a\"b\\",
+        "é😀"
     };
     private static final String[] ROLES = {"system", "user", "assistant", "tool", "developer", "User"};
     private static final String[] SPACE = {" ", "\n", "\t", "\r\n", "    "};
@@ -42,6 +54,7 @@ public final class JsonMaker {
         maybe(members, "priority", () -> word("0", "null", "-5", "-9223372036854775808", "12"));
         maybe(members, "user", () -> textOrOther(300));
         maybe(members, "prompt_cache_key", () -> textOrOther(20));
+        maybe(members, "cache_salt", () -> textOrOther(20));
         maybe(members, "messages", this::messages);
         maybe(members, random.nextBoolean() ? "prompt" : "input", () -> value(3));
         maybe(members, "tools", () -> value(3));

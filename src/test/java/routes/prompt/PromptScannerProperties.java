@@ -220,6 +220,7 @@ class PromptScannerProperties {
                 prompt.includeUsageStart(),
                 prompt.includeUsageEnd(),
                 root.path("stream_options").path("include_usage"));
+        spanAgrees(body, prompt.cacheSaltStart(), prompt.cacheSaltEnd(), root.path("cache_salt"));
         spanAgrees(body, prompt.toolsStart(), prompt.toolsEnd(), root.path("tools"));
         if (!root.has("prompt") || !root.has("input")) {
             JsonNode text = root.has("prompt") ? root.path("prompt") : root.path("input");

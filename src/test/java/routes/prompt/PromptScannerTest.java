@@ -86,6 +86,7 @@ class PromptScannerTest {
                 "max_completion_tokens",
                 "user",
                 "prompt_cache_key",
+                "cache_salt",
                 "priority",
                 "messages",
                 "prompt",

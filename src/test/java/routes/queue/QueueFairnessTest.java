@@ -50,8 +50,8 @@ class QueueFairnessTest {
         @Override
         protected int choose(int slots) {
             int answer = Queue.NOBODY;
-            for (int i = 0; i < wish.candidates().size(); i++) {
-                Replica replica = wish.candidates().get(i);
+            for (int i = 0; i < wish.candidates().now().size(); i++) {
+                Replica replica = wish.candidates().now().get(i);
                 if ((tried & 1L << i) != 0) {
                     continue;
                 }
@@ -71,7 +71,7 @@ class QueueFairnessTest {
         }
 
         Replica replica() {
-            return wish.candidates().get(candidate);
+            return wish.candidates().now().get(candidate);
         }
     }
 

@@ -60,8 +60,8 @@ class QueueTest {
             if (hopeless) {
                 return Queue.NOBODY;
             }
-            for (int i = 0; i < wish.candidates().size(); i++) {
-                Replica replica = wish.candidates().get(i);
+            for (int i = 0; i < wish.candidates().now().size(); i++) {
+                Replica replica = wish.candidates().now().get(i);
                 if (replica.hasFree(replica.slotsFor(slots))) {
                     return i;
                 }
@@ -75,6 +75,11 @@ class QueueTest {
             served.add(name);
         }
 
+        Asker(String name, int answers, Candidates candidates) {
+            super(new Wish(candidates, answers, 100, false), new Claim(0, "t", 1, 10), tasks::add);
+            this.name = name;
+        }
+
         int enter() {
             int answer = queue.enter(QueueTest.this.pool, this);
             if (answer != Queue.WAIT && answer != Queue.FULL) {
@@ -84,7 +89,7 @@ class QueueTest {
         }
 
         void done() {
-            Replica replica = wish.candidates().get(candidate);
+            Replica replica = wish.candidates().now().get(candidate);
             replica.release(replica.slotsFor(wish.answers()));
             runLoop();
         }
@@ -96,6 +101,88 @@ class QueueTest {
 
     private Asker asker(String name, String tenant, long tokens, Replica... candidates) {
         return new Asker(name, new Waiter.Claim(0, tenant, 1, tokens), 1, candidates);
+    }
+
+    @Test
+    void whoWaitsSeesAReplicaThatJoins() {
+        Replica full = replica(8000, 1);
+        Candidates candidates = new Candidates(List.of(full));
+        assertThat(full.tryAcquire(1)).isTrue();
+        Asker asker = new Asker("a", 1, candidates);
+        assertThat(asker.enter()).isEqualTo(Queue.WAIT);
+        Replica joined = replica(8001, 1);
+        queue.change(candidates, List.of(full, joined));
+        runLoop();
+        assertThat(asker.grantedReplica()).isSameAs(joined);
+        assertThat(joined.inFlight()).isEqualTo(1);
+        assertThat(full.isWanted()).isFalse();
+        assertThat(joined.isWanted()).isFalse();
+    }
+
+    @Test
+    void whoWaitsForOneThatLeavesWaitsForTheOthers() {
+        Replica leaving = replica(8000, 1);
+        Replica staying = replica(8001, 1);
+        Candidates candidates = new Candidates(List.of(leaving, staying));
+        leaving.tryAcquire(1);
+        staying.tryAcquire(1);
+        Asker asker = new Asker("a", 1, candidates);
+        assertThat(asker.enter()).isEqualTo(Queue.WAIT);
+        queue.change(candidates, List.of(staying));
+        assertThat(leaving.isWanted()).isFalse();
+        leaving.release(1);
+        runLoop();
+        assertThat(served).isEmpty();
+        staying.release(1);
+        runLoop();
+        assertThat(asker.grantedReplica()).isSameAs(staying);
+        assertThat(queue.waiting()).isZero();
+    }
+
+    @Test
+    void whoGathersAtOneThatLeavesGivesBackWhatItHas() {
+        Replica leaving = replica(8000, 2);
+        Candidates candidates = new Candidates(List.of(leaving));
+        leaving.tryAcquire(2);
+        Asker wide = new Asker("wide", 2, candidates);
+        assertThat(wide.enter()).isEqualTo(Queue.WAIT);
+        Asker[] narrow = new Asker[20];
+        for (int i = 0; i < narrow.length; i++) {
+            narrow[i] = new Asker("n" + i, 1, candidates);
+            narrow[i].enter();
+        }
+        // one slot goes round until the wide one is passed by no more
+        for (int i = 0; i < 17; i++) {
+            leaving.release(1);
+            runLoop();
+        }
+        assertThat(leaving.inFlight()).isEqualTo(2);
+        assertThat(served).doesNotContain("wide");
+        Replica other = replica(8001, 4);
+        queue.change(candidates, List.of(other));
+        runLoop();
+        assertThat(served).contains("wide");
+        assertThat(leaving.inFlight()).as("what was gathered").isEqualTo(1);
+        assertThat(other.inFlight()).isEqualTo(4);
+    }
+
+    @Test
+    void whenAllLeaveThereIsNobodyToWaitFor() {
+        Replica full = replica(8000, 1);
+        Candidates candidates = new Candidates(List.of(full));
+        full.tryAcquire(1);
+        Asker asker = new Asker("a", 1, candidates) {
+            @Override
+            protected int choose(int slots) {
+                return candidates.now().isEmpty() ? Queue.NOBODY : super.choose(slots);
+            }
+        };
+        assertThat(asker.enter()).isEqualTo(Queue.WAIT);
+        queue.change(candidates, List.of());
+        runLoop();
+        assertThat(asker.candidate).isEqualTo(Queue.NOBODY);
+        assertThat(queue.waiting()).isZero();
+        assertThat(full.isWanted()).isFalse();
     }
 
     @Test
@@ -479,8 +566,11 @@ class QueueTest {
 
         @Override
         protected int choose(int slots) {
-            for (int i = 0; i < wish.candidates().size(); i++) {
-                if (wish.candidates().get(i).hasFree(wish.candidates().get(i).slotsFor(slots))) {
+            for (int i = 0; i < wish.candidates().now().size(); i++) {
+                if (wish.candidates()
+                        .now()
+                        .get(i)
+                        .hasFree(wish.candidates().now().get(i).slotsFor(slots))) {
                     return i;
                 }
             }
@@ -490,11 +580,11 @@ class QueueTest {
         @Override
         protected void granted(int candidate) {
             over = true;
-            int slots = wish.candidates().get(candidate).slotsFor(wish.answers());
+            int slots = wish.candidates().now().get(candidate).slotsFor(wish.answers());
             most.accumulateAndGet(running.addAndGet(slots), Math::max);
             own.execute(() -> {
                 running.addAndGet(-slots);
-                wish.candidates().get(candidate).release(slots);
+                wish.candidates().now().get(candidate).release(slots);
                 ended.countDown();
             });
         }

@@ -25,6 +25,8 @@ import routes.prompt.JsonMaker;
 class EditsTest {
 
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final CacheSalt SALT = new CacheSalt("salt-of_tenant", 1, true);
+    private static final String SALT_VALUE = "\"salt-of_tenant\"";
 
     @ParameterizedTest
     @CsvSource(
@@ -127,21 +129,72 @@ class EditsTest {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "`{\"model\":\"m1\"}`|`{\"cache_salt\":SALT,\"model\":\"m1\"}`",
+                "`{ \"model\":\"m1\"}`|`{\"cache_salt\":SALT, \"model\":\"m1\"}`",
+                "`{\"model\":\"m1\",\"cache_salt\" : \"mine\" }`|`{\"model\":\"m1\",\"cache_salt\" : SALT }`",
+                "`{\"cache\\u005fsalt\":{\"a\":[1]},\"model\":\"m1\"}`|`{\"cache\\u005fsalt\":SALT,\"model\":\"m1\"}`",
+                "`{\"cache_salt\":null,\"model\":\"m1\"}`|`{\"cache_salt\":SALT,\"model\":\"m1\"}`",
+                "`{\"model\":\"m1\",\"x\":{\"cache_salt\":\"mine\"}}`"
+                        + "|`{\"cache_salt\":SALT,\"model\":\"m1\",\"x\":{\"cache_salt\":\"mine\"}}`",
+            })
+    void theSaltOfTheTenantStandsInForTheClients(String body, String expected) throws GatewayException {
+        Edits edits = Edits.of(Bodies.scan(body), true, null, SALT);
+
+        assertThat(edits.count()).isEqualTo(1);
+        assertThat(edits.injects()).isFalse();
+        assertThat(applied(edits, body)).isEqualTo(expected.replace("SALT", SALT_VALUE));
+    }
+
+    @Test
+    void withoutASaltTheClientsStays() throws GatewayException {
+        Prompt prompt = Bodies.scan("{\"model\":\"m1\",\"cache_salt\":\"mine\"}");
+
+        assertThat(Edits.of(prompt, true, null, null)).isSameAs(Edits.none());
+    }
+
+    @Test
+    void saltUsageAndModelChangeInOnePass() throws GatewayException {
+        String options = "\"stream_options\":{\"include_usage\":true},";
+        String member = "\"cache_salt\":" + SALT_VALUE + ",";
+        String plain = "{\"model\":\"m1\",\"stream\":true}";
+        String given = "{\"stream\":true,\"cache_salt\":\"mine\",\"stream_options\":null,\"model\":\"m1\"}";
+        Edits first = Edits.of(Bodies.scan(plain), true, "m2", SALT);
+        Edits spread = Edits.of(Bodies.scan(given), true, "m2", SALT);
+
+        assertThat(applied(first, plain)).isEqualTo("{" + options + member + "\"model\":\"m2\",\"stream\":true}");
+        assertThat(applied(spread, given))
+                .isEqualTo("{\"stream\":true,\"cache_salt\":" + SALT_VALUE
+                        + ",\"stream_options\":{\"include_usage\":true},\"model\":\"m2\"}");
+        for (Edits edits : new Edits[] {first, spread}) {
+            assertThat(edits.count()).isEqualTo(3);
+            assertThat(edits.injects()).isTrue();
+            assertThat(edits.at(0) + edits.removed(0)).isLessThanOrEqualTo(edits.at(1));
+            assertThat(edits.at(1) + edits.removed(1)).isLessThanOrEqualTo(edits.at(2));
+            assertThatThrownBy(() -> edits.at(3)).isInstanceOf(IndexOutOfBoundsException.class);
+        }
+    }
+
     @Test
     void thereIsNoSpliceBeyondTheCount() throws GatewayException {
         Edits one = Edits.of(Bodies.scan("{\"model\":\"m1\"}"), false, "m2");
 
         assertThat(one.count()).isEqualTo(1);
         assertThatThrownBy(() -> one.at(1)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> one.at(-1)).isInstanceOf(IndexOutOfBoundsException.class);
         assertThatThrownBy(() -> Edits.none().inserted(0)).isInstanceOf(IndexOutOfBoundsException.class);
     }
 
     @Property(tries = 2000)
-    void anyBodyGetsUsageOnceAndNothingElseChanges(@ForAll("bodies") String json, @ForAll boolean rename)
-            throws Exception {
+    void anyBodyGetsUsageOnceAndNothingElseChanges(
+            @ForAll("bodies") String json, @ForAll boolean rename, @ForAll boolean salt) throws Exception {
         Prompt prompt = Bodies.scan(json);
         String name = rename ? "renamed" : null;
-        Edits edits = Edits.of(prompt, true, name);
+        Edits edits = Edits.of(prompt, true, name, salt ? SALT : null);
         String edited = applied(edits, json);
         Prompt after = Bodies.scan(edited);
 
@@ -149,6 +202,9 @@ class EditsTest {
         assertThat(after.usageAsked()).isEqualTo(usage || prompt.usageAsked());
         assertThat(edits.injects()).isEqualTo(usage && !prompt.usageAsked());
         assertThat(after.model()).isEqualTo(rename ? "renamed" : prompt.model());
+        assertThat(JSON.readTree(edited).path("cache_salt"))
+                .isEqualTo(
+                        salt ? JSON.readTree(SALT_VALUE) : JSON.readTree(json).path("cache_salt"));
         assertThat(others(edited)).isEqualTo(others(json));
         assertThat(undone(edits, edited, json)).isEqualTo(Bodies.utf8(json));
         for (int i = 0; i < edits.count(); i++) {
@@ -156,6 +212,7 @@ class EditsTest {
             int end = start + edits.removed(i);
             assertThat(start == end
                             || start == prompt.modelStart() && end == prompt.modelEnd()
+                            || start == prompt.cacheSaltStart() && end == prompt.cacheSaltEnd()
                             || start >= prompt.streamOptionsStart() && end <= prompt.streamOptionsEnd())
                     .isTrue();
         }
@@ -170,6 +227,7 @@ class EditsTest {
     private static JsonNode others(String json) throws Exception {
         ObjectNode root = (ObjectNode) JSON.readTree(json);
         root.remove("model");
+        root.remove("cache_salt");
         JsonNode options = root.path("stream_options");
         if (options instanceof ObjectNode object) {
             object.remove("include_usage");

@@ -58,7 +58,8 @@ final class Records {
                 .maxTokens(Long.MAX_VALUE)
                 .user("user \"1\"")
                 .gateway("gw-0")
-                .affinity("home");
+                .affinity("home")
+                .fallbackFrom("m0");
     }
 
     static byte[] line(UsageRecord record) {

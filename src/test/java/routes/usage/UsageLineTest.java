@@ -178,7 +178,8 @@ class UsageLineTest {
                 number,
                 a,
                 b,
-                flag ? null : a);
+                flag ? null : a,
+                flag ? b : null);
     }
 
     private static JsonNode node(byte[] line) throws IOException {

@@ -53,7 +53,8 @@ class UsageRecordTest {
                         "max_tokens",
                         "user",
                         "gateway",
-                        "affinity");
+                        "affinity",
+                        "fallback_from");
     }
 
     @Test

@@ -8,6 +8,7 @@ import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import routes.net.HeadBytes;
 import routes.relay.Content;
@@ -54,6 +55,22 @@ class AnswerHeadParserTest {
             assertThat(head.framing()).isEqualTo(Framing.CHUNKED);
             assertThat(head.content()).isEqualTo(Content.SSE);
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"7, 7", "' 007 ', 7", "0, 0", "99999999999999, 3600", "'', -1", "1.5, -1", "soon, -1", "1 2, -1"})
+    void readsHowLongAnErrorAsksToWait(String value, int seconds) throws Exception {
+        AnswerHeadParser head = parse("HTTP/1.1 503 Busy\r\nRETRY-AFTER:" + value + "\r\ncontent-length: 0\r\n\r\n");
+
+        assertThat(head.retryAfterSeconds()).isEqualTo(seconds);
+        assertThat(lines(head)).isEqualTo("RETRY-AFTER:" + value + "\r\n");
+    }
+
+    @Test
+    void onlyErrorsAskToWait() throws Exception {
+        AnswerHeadParser head = parse(OK + "retry-after: 7\r\ncontent-length: 0\r\n\r\n");
+
+        assertThat(head.retryAfterSeconds()).isEqualTo(-1);
     }
 
     @ParameterizedTest

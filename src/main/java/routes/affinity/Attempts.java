@@ -1,0 +1,327 @@
+package routes.affinity;
+
+import io.github.resilience4j.retry.Retry;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.apache.camel.AsyncCallback;
+import org.apache.camel.Exchange;
+import org.apache.camel.ExchangePropertyKey;
+import org.jspecify.annotations.Nullable;
+import routes.error.ErrorCode;
+import routes.error.GatewayException;
+import routes.net.TimerWheel;
+import routes.queue.Pool;
+import routes.queue.Queue;
+import routes.replica.Replica;
+import routes.request.InferenceRequest;
+
+/**
+ * One request's attempts on the replicas of a route, one after another.
+ *
+ * <p><b>Threading:</b> event-loop confined, on the request's loop.
+ */
+final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retries, AsyncCallback {
+
+    private static final int LONGEST_RETRY_AFTER = 60;
+    private static final int SERVICE_UNAVAILABLE = 503;
+    private static final int TOO_MANY_REQUESTS = 429;
+
+    private final AffinityBalancer balancer;
+    private final Exchange exchange;
+    private final InferenceRequest request;
+    private final AsyncCallback callback;
+    private List<Replica> tried = List.of();
+    private Retry.@Nullable AsyncContext<Integer> retry;
+
+    // ---- of the attempt that runs
+    private @Nullable Replica replica;
+    private @Nullable Breaker breaker;
+    private long beganNanos;
+    private boolean insteadOfAnswer;
+    private boolean sameReplica;
+
+    Attempts(AffinityBalancer balancer, Exchange exchange, InferenceRequest request, AsyncCallback callback) {
+        this.balancer = balancer;
+        this.exchange = exchange;
+        this.request = request;
+        this.callback = callback;
+    }
+
+    void begin() {
+        balancer.budget().earn();
+        request.retries(this);
+        next();
+    }
+
+    // ---- which replica
+
+    private void next() {
+        if (request.isFinished()) {
+            stop();
+            return;
+        }
+        Fleet fleet = balancer.fleet();
+        long failed = triedOf(fleet.replicas());
+        long refused = 0;
+        while (true) {
+            int chosen =
+                    Rendezvous.choose(request.affinityKey(), fleet.replicas(), failed | refused, request.answers());
+            boolean nobodyElse = chosen == Queue.NOBODY && refused != 0;
+            if (nobodyElse) {
+                chosen = Rendezvous.choose(request.affinityKey(), fleet.replicas(), failed, request.answers());
+            }
+            if (chosen == Queue.WAIT || chosen >= 0 && fleet.replicas()[chosen].isWanted()) {
+                new Waiting(this, !tried.isEmpty()).enter();
+                return;
+            }
+            if (chosen < 0) {
+                refuse(chosen);
+                return;
+            }
+            if (!request.lease().tryTakeSlots(fleet.replicas()[chosen], request.answers())) {
+                // another event loop took them in between
+                continue;
+            }
+            if (fleet.breaker(chosen).tryBegin()) {
+                go(fleet, chosen, fleet.breaker(chosen));
+                return;
+            }
+            if (nobodyElse) {
+                go(fleet, chosen, null);
+                return;
+            }
+            request.lease().giveBackSlots();
+            refused |= 1L << chosen;
+        }
+    }
+
+    /** The replica whose slots the queue has given. */
+    void granted(Replica granted) {
+        request.lease().adoptSlots(granted, request.answers());
+        Fleet fleet = balancer.fleet();
+        int chosen = fleet.indexOf(granted);
+        if (chosen < 0) {
+            // it has left meanwhile
+            request.lease().giveBackSlots();
+            next();
+            return;
+        }
+        Breaker of = fleet.breaker(chosen);
+        go(fleet, chosen, of.tryBegin() ? of : null);
+    }
+
+    /** What the rule says to the queue, about those that there are now. */
+    int choose(int slots) {
+        Replica[] now = balancer.candidates().replicas();
+        return Rendezvous.choose(request.affinityKey(), now, triedOf(now), slots);
+    }
+
+    private long triedOf(Replica[] now) {
+        long mask = 0;
+        for (int i = 0; i < now.length && !tried.isEmpty(); i++) {
+            mask |= tried.contains(now[i]) ? 1L << i : 0;
+        }
+        return mask;
+    }
+
+    /** @param permission the breaker that lets the attempt pass; null when it goes there for want of anybody else */
+    private void go(Fleet fleet, int chosen, @Nullable Breaker permission) {
+        Replica to = fleet.replicas()[chosen];
+        replica = to;
+        breaker = permission;
+        beganNanos = System.nanoTime();
+        insteadOfAnswer = false;
+        request.chosen(to, why(fleet, chosen));
+        fleet.sender(chosen).process(exchange, this);
+    }
+
+    private String why(Fleet fleet, int chosen) {
+        if (fleet.replicas().length == 1) {
+            return "only_one";
+        }
+        return Rendezvous.home(request.affinityKey(), fleet.replicas()) == chosen ? "home" : "spill";
+    }
+
+    // ---- how it went
+
+    @Override
+    public void answered() {
+        breakerSawAnswer();
+        Retry.AsyncContext<Integer> counted = retry;
+        if (counted != null) {
+            counted.onComplete();
+        }
+    }
+
+    private void breakerSawAnswer() {
+        Breaker of = breaker;
+        breaker = null;
+        if (of != null) {
+            of.answered(System.nanoTime() - beganNanos);
+        }
+    }
+
+    @Override
+    public boolean insteadOf(int status, int retryAfterSeconds) {
+        rest(status, retryAfterSeconds);
+        sameReplica = retryAfterSeconds == 0;
+        insteadOfAnswer = (sameReplica || balancer.retries().isRetried(status))
+                && request.countedAttempts() < balancer.retries().maxAttempts()
+                && (sameReplica || hasRoomElsewhere())
+                && balancer.budget().trySpend()
+                && (sameReplica || counted().onResult(status) >= 0);
+        breakerSawAnswer();
+        return insteadOfAnswer;
+    }
+
+    /** A replica that asks for a rest gets it: others are asked first. */
+    private void rest(int status, int retryAfterSeconds) {
+        Replica of = replica;
+        if (of != null && retryAfterSeconds > 0 && (status == SERVICE_UNAVAILABLE || status == TOO_MANY_REQUESTS)) {
+            long seconds = Math.min(retryAfterSeconds, LONGEST_RETRY_AFTER);
+            of.rest(System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds));
+            // a little later, so that it is over by then
+            request.loop().schedule(of::rested, TimeUnit.SECONDS.toMillis(seconds) + 1, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    private boolean hasRoomElsewhere() {
+        Fleet fleet = balancer.fleet();
+        int here = replica == null ? -1 : fleet.indexOf(replica);
+        long tried = triedOf(fleet.replicas()) | (here < 0 ? 0 : 1L << here);
+        return Rendezvous.choose(request.affinityKey(), fleet.replicas(), tried, request.answers()) >= 0;
+    }
+
+    private Retry.AsyncContext<Integer> counted() {
+        Retry.AsyncContext<Integer> counted = retry;
+        if (counted == null) {
+            counted = balancer.retries().begin();
+            retry = counted;
+        }
+        return counted;
+    }
+
+    /** The attempt is over. */
+    @Override
+    public void done(boolean doneSync) {
+        GatewayException error = exchange.getException() instanceof GatewayException e ? e : null;
+        tellBreaker(error);
+        request.lease().giveBackSlots();
+        long waitMillis = error == null || request.isFinished() || request.isAnswering() ? -1 : nextIn(error);
+        if (waitMillis < 0) {
+            request.retries(null);
+            callback.done(false);
+            return;
+        }
+        exchange.setException(null);
+        exchange.removeProperty(ExchangePropertyKey.EXCEPTION_CAUGHT);
+        exchange.getExchangeExtension().setRedeliveryExhausted(false);
+        if (waitMillis == 0) {
+            next();
+        } else {
+            request.pending(this::requestEnded);
+            TimerWheel.of(request.loop()).arm(this, System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMillis));
+        }
+    }
+
+    private void tellBreaker(@Nullable GatewayException error) {
+        Breaker of = breaker;
+        breaker = null;
+        if (of == null) {
+            return;
+        }
+        if (error != null && RetryPolicy.isRetried(error.code())) {
+            of.failed(System.nanoTime() - beganNanos, error);
+        } else {
+            of.givenUp();
+        }
+    }
+
+    /** Milliseconds until the next attempt; -1 when the failure is final. */
+    private long nextIn(GatewayException error) {
+        Replica of = replica;
+        if (of == null) {
+            return -1;
+        }
+        if (insteadOfAnswer && error.code() == ErrorCode.UPSTREAM_ERROR) {
+            if (!sameReplica) {
+                remember(of);
+            }
+            return 0;
+        }
+        if (!RetryPolicy.isRetried(error.code())
+                || request.countedAttempts() >= balancer.retries().maxAttempts()) {
+            return -1;
+        }
+        remember(of);
+        Replica[] now = balancer.fleet().replicas();
+        boolean elsewhere =
+                Rendezvous.choose(request.affinityKey(), now, triedOf(now), request.answers()) != Queue.NOBODY;
+        if (!elsewhere) {
+            tried = List.of();
+            if (Rendezvous.choose(request.affinityKey(), now, 0, request.answers()) == Queue.NOBODY) {
+                return -1;
+            }
+        }
+        if (!balancer.budget().trySpend()) {
+            return -1;
+        }
+        long wait = counted().onError(error);
+        return wait < 0 || !elsewhere ? wait : 0;
+    }
+
+    private void remember(Replica failed) {
+        if (tried.isEmpty()) {
+            tried = new ArrayList<>(2);
+        }
+        tried.add(failed);
+    }
+
+    /** The wait before the next attempt is over. */
+    @Override
+    protected void expired(long nowNanos) {
+        request.pending(null);
+        next();
+    }
+
+    private void requestEnded() {
+        TimerWheel.of(request.loop()).cancel(this);
+        stop();
+    }
+
+    // ---- ends
+
+    void refuse(int answer) {
+        fail(answer == Queue.FULL ? overloaded(ErrorCode.QUEUE_FULL) : new GatewayException(ErrorCode.NO_REPLICA));
+    }
+
+    void fail(GatewayException error) {
+        request.retries(null);
+        exchange.setException(error);
+        callback.done(false);
+    }
+
+    /** The request has ended: nothing comes after. */
+    void stop() {
+        request.retries(null);
+        exchange.setRouteStop(true);
+        callback.done(false);
+    }
+
+    /** Tells the client how long the queue is now. */
+    GatewayException overloaded(ErrorCode code) {
+        Pool pool = request.pool();
+        double seconds = pool == null ? 0 : Math.ceil(pool.estimatedWaitSeconds());
+        int retryAfter = (int) Math.max(code.retryAfterSeconds(), Math.min(LONGEST_RETRY_AFTER, seconds));
+        return new GatewayException(code, code.text(), null, retryAfter);
+    }
+
+    InferenceRequest request() {
+        return request;
+    }
+
+    AffinityBalancer balancer() {
+        return balancer;
+    }
+}

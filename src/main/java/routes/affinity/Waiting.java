@@ -1,0 +1,89 @@
+package routes.affinity;
+
+import routes.error.ErrorCode;
+import routes.net.TimerWheel;
+import routes.queue.Pool;
+import routes.queue.Queue;
+import routes.queue.Waiter;
+import routes.replica.Replica;
+import routes.request.InferenceRequest;
+
+/**
+ * A request that waits for slots.
+ *
+ * <p><b>Threading:</b> confined to the request's loop, but for {@link #choose}, which only reads.
+ */
+final class Waiting extends Waiter {
+
+    private final Attempts attempts;
+    private final InferenceRequest request;
+    private final Queue queue;
+    private final Limit limit = new Limit();
+
+    /** @param again whether it has been tried before */
+    Waiting(Attempts attempts, boolean again) {
+        super(
+                new Wish(
+                        attempts.balancer().candidates(),
+                        attempts.request().answers(),
+                        attempts.request().getBodyBytes(),
+                        again),
+                attempts.request().claim(),
+                attempts.request().loop());
+        this.attempts = attempts;
+        this.request = attempts.request();
+        this.queue = attempts.balancer().queue();
+    }
+
+    void enter() {
+        Pool pool = attempts.balancer().poolOf(request);
+        request.lease().queues(queue, this);
+        int answer = queue.enter(pool, this);
+        if (answer != Queue.WAIT) {
+            granted(answer);
+            return;
+        }
+        long now = System.nanoTime();
+        request.waitBegins(now);
+        request.pending(this::requestEnded);
+        TimerWheel.of(request.loop()).arm(limit, now + pool.bounds().timeout().toNanos());
+    }
+
+    @Override
+    protected int choose(int slots) {
+        return attempts.choose(slots);
+    }
+
+    @Override
+    protected void granted(int answer) {
+        stopWaiting();
+        Replica of = grantedReplica();
+        if (of == null) {
+            attempts.refuse(answer);
+        } else {
+            attempts.granted(of);
+        }
+    }
+
+    private void requestEnded() {
+        queue.leave(this);
+        stopWaiting();
+        attempts.stop();
+    }
+
+    private void stopWaiting() {
+        request.pending(null);
+        request.waitEnds(System.nanoTime());
+        TimerWheel.of(request.loop()).cancel(limit);
+    }
+
+    /** The longest time that this request may wait. */
+    private final class Limit extends TimerWheel.Entry {
+        @Override
+        protected void expired(long nowNanos) {
+            queue.leave(Waiting.this);
+            stopWaiting();
+            attempts.fail(attempts.overloaded(ErrorCode.QUEUE_TIMEOUT));
+        }
+    }
+}
