@@ -198,6 +198,7 @@ class StartTest {
             case DNS_SERVERS -> "10.0.0.2";
             case HEALTH_PATH, LOAD_PATH -> "/other";
             case RETRY_STATUSES -> "500";
+            case LOAD_RUNNING, LOAD_WAITING -> "x_other";
             default ->
                 switch (setting.kind()) {
                     case TEXT -> "x-other";
