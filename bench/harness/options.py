@@ -60,12 +60,12 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--scenarios", type=names, metavar="LIST", help=f"of {','.join(SCENARIOS)} (default: all)")
     p.add_argument("--peers", type=names, metavar="LIST", help=f"of {','.join(PEERS)} (default: all)")
     p.add_argument("--candidate", default=CANDIDATE, metavar="PEER", help=f"what is compared with the peers (default: {CANDIDATE})")
-    p.add_argument("--rounds", type=int, metavar="N", help="rounds of a scenario at most (default: 5, quick: 4)")
+    p.add_argument("--rounds", type=int, metavar="N", help="rounds of a scenario at most (default: 5, quick: 3)")
     p.add_argument("--seconds", type=float, metavar="S", help="length of one measurement (default: 3, quick: 1.5)")
     p.add_argument("--connections", type=int, default=64, metavar="N", help="client connections under load (default: 64)")
     p.add_argument("--streams", type=lambda text: [int(n) for n in names(text)], metavar="LIST",
                    help="streams open at once (default: 1000,2000,9000; quick: 1000)")
-    p.add_argument("--warm-up", type=float, metavar="S", help="longest warm-up of a proxy (default: 30, quick: 8)")
+    p.add_argument("--warm-up", type=float, metavar="S", help="longest warm-up of a proxy (default: 30, quick: 16)")
     p.add_argument("--quota", type=float, metavar="CORES",
                    help="CPU quota of the scenario quota (default: 1.5; 0.75 with fewer than four cores)")
     p.add_argument("--cores", default="0:1", metavar="P:L",
@@ -99,7 +99,7 @@ def read(arguments: list[str] | None = None) -> tuple[Options, argparse.Namespac
     proxy_cores, colon, load_cores = given.cores.partition(":")
     if not (proxy_cores and colon and load_cores):
         raise Complaint(f"--cores {given.cores} (expected: PROXY:LOAD, for example 0:1)")
-    rounds = given.rounds or (4 if quick else 5)
+    rounds = given.rounds or (3 if quick else 5)
     seconds = given.seconds or (1.5 if quick else 3.0)
     if rounds < 1 or not 0.1 <= seconds <= 600:
         raise Complaint("--rounds must be at least 1 and --seconds 0.1 to 600")
@@ -110,5 +110,5 @@ def read(arguments: list[str] | None = None) -> tuple[Options, argparse.Namespac
     out = given.out or (PROJECT / "docs" if full or given.report else TARGET / "report")
     options = Options(quick, scenarios, [p for p in peers if p != given.candidate], given.candidate, rounds, seconds,
                       given.connections, streams, proxy_cores, load_cores, given.gateway.resolve(), given.java,
-                      out.resolve(), given.always_usage, given.warm_up or (8.0 if quick else 30.0), given.quota, dict(given.variant))
+                      out.resolve(), given.always_usage, given.warm_up or (16.0 if quick else 30.0), given.quota, dict(given.variant))
     return options, given
