@@ -39,6 +39,7 @@ import routes.request.Outcome;
 final class UpstreamConnection extends ChannelInboundHandlerAdapter {
 
     private static final Logger LOG = LoggerFactory.getLogger(UpstreamConnection.class);
+    private static final int MOST_READS_OVER_BUDGET = 64;
     private static final FastThreadLocal<byte[]> SCRATCH = new FastThreadLocal<>() {
         @Override
         protected byte[] initialValue() {
@@ -65,6 +66,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     private long lastReadNanos;
     private long spentTokens;
     private boolean overBudget;
+    private int readsOverBudget;
 
     UpstreamConnection(UpstreamPool pool) {
         this.pool = pool;
@@ -233,6 +235,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         dirty = true;
         spentTokens = 0;
         overBudget = false;
+        readsOverBudget = 0;
         if (head.bodyless()) {
             boolean extraBytes = rest.isReadable();
             rest.release();
@@ -311,8 +314,8 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         }
         switch (state) {
             case MORE -> {
-                if (isOverBudget(request) && running.endWith(budgetEvent(request), this::toClient)) {
-                    endedByBudget(current);
+                if (isOverBudget(request)) {
+                    endForBudget(current, running);
                 } else if (!request.client().isWritable()) {
                     pause(request);
                 }
@@ -339,6 +342,15 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     private static byte[] budgetEvent(InferenceRequest request) {
         return ErrorBody.event(
                 new GatewayException(ErrorCode.BUDGET_EXHAUSTED), request.head().path());
+    }
+
+    /** Ends the stream between two events; a replica whose reads never end there is not waited for for ever. */
+    private void endForBudget(Call current, AnswerRelay running) {
+        if (running.endWith(budgetEvent(current.request()), this::toClient)) {
+            endedByBudget(current);
+        } else if (++readsOverBudget > MOST_READS_OVER_BUDGET) {
+            current.request().fail(new GatewayException(ErrorCode.BUDGET_EXHAUSTED));
+        }
     }
 
     /** The client has its last event; the engine stops when its connection closes. */

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -337,6 +338,33 @@ class LimitsJourneyTest {
             replica.awaitQuiet();
             assertThat(refused(client.exchange(ask("next")), "budget_exhausted"))
                     .isBetween(1, 86_400);
+        } finally {
+            go.countDown();
+        }
+    }
+
+    @Test
+    void aStreamThatIsNeverBetweenTwoEventsIsCutInTheEnd() throws Exception {
+        CountDownLatch go = new CountDownLatch(1);
+        int half = Payloads.EVENT_A.length() / 2;
+        String middle = Payloads.EVENT_A.substring(half) + Payloads.EVENT_A.substring(0, half);
+        replica.answering(call -> {
+            call.sseHead();
+            call.chunk(Payloads.EVENT_A.substring(0, half));
+            while (!go.await(1, TimeUnit.MILLISECONDS) && !call.ended()) {
+                call.chunk(middle);
+            }
+        });
+        try (TestGateway gateway = limited("tokens-per-day: 50, on-exhausted: end")
+                        .model("m1", replica.url())
+                        .start();
+                RawClient client = RawClient.connect(gateway.port())) {
+            RawResponse answer = client.exchange(
+                    Requests.chat("m1", true).key(TestGateway.KEY).header("X-Request-Id", "endless"));
+
+            assertThat(answer.status()).isEqualTo(200);
+            assertThat(answer.end().orElseThrow()).isIn(RawResponse.End.CUT_FIN, RawResponse.End.CUT_RST);
+            UsageLines.assertEnd(UsageLines.of(gateway, "endless"), "rejected", 200, "budget_exhausted");
         } finally {
             go.countDown();
         }
