@@ -37,7 +37,6 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
     // ---- of the attempt that runs
     private @Nullable Replica replica;
     private @Nullable Breaker breaker;
-    private long beganNanos;
     private boolean insteadOfAnswer;
     private boolean sameReplica;
 
@@ -130,7 +129,6 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
         Replica to = fleet.replicas()[chosen];
         replica = to;
         breaker = permission;
-        beganNanos = System.nanoTime();
         insteadOfAnswer = false;
         request.chosen(to, why(fleet, chosen));
         fleet.sender(chosen).process(exchange, this);
@@ -158,7 +156,7 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
         Breaker of = breaker;
         breaker = null;
         if (of != null) {
-            of.answered(System.nanoTime() - beganNanos);
+            of.answered();
         }
     }
 
@@ -232,7 +230,7 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
             return;
         }
         if (error != null && RetryPolicy.isRetried(error.code())) {
-            of.failed(System.nanoTime() - beganNanos, error);
+            of.failed(error);
         } else {
             of.givenUp();
         }

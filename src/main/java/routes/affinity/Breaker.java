@@ -2,8 +2,10 @@ package routes.affinity;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.netty.util.concurrent.EventExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import routes.error.GatewayException;
 import routes.replica.Replica;
 
@@ -21,12 +23,21 @@ final class Breaker {
     private final CircuitBreaker breaker;
     private final Replica replica;
     private final EventExecutor watch;
+    /** Calls that the breaker looks back on; 0 where it is time that counts. */
+    private final int window;
+    /** Successes that the breaker was told of since the last failure. */
+    private final AtomicInteger successes = new AtomicInteger();
+
     private boolean open;
 
     Breaker(CircuitBreaker breaker, Replica replica, EventExecutor watch) {
         this.breaker = breaker;
         this.replica = replica;
         this.watch = watch;
+        CircuitBreakerConfig config = breaker.getCircuitBreakerConfig();
+        this.window = config.getSlidingWindowType() == CircuitBreakerConfig.SlidingWindowType.COUNT_BASED
+                ? config.getSlidingWindowSize()
+                : 0;
     }
 
     CircuitBreaker breaker() {
@@ -39,13 +50,26 @@ final class Breaker {
     }
 
     /** The replica has begun an answer, whatever it says. */
-    void answered(long nanos) {
-        breaker.onSuccess(nanos, TimeUnit.NANOSECONDS);
+    void answered() {
+        boolean closed = breaker.getState() == State.CLOSED;
+        if (closed && window > 0 && successes.get() >= window) {
+            // the breaker looks back on successes only: one more changes nothing
+            return;
+        }
+        breaker.onSuccess(0, TimeUnit.NANOSECONDS);
+        if (closed) {
+            successes.incrementAndGet();
+        } else {
+            // whatever it is now, it looks back on what comes from here on
+            successes.set(0);
+        }
+        look();
     }
 
     /** The connection could not be made, or broke before an answer. */
-    void failed(long nanos, GatewayException why) {
-        breaker.onError(nanos, TimeUnit.NANOSECONDS, why);
+    void failed(GatewayException why) {
+        successes.set(0);
+        breaker.onError(0, TimeUnit.NANOSECONDS, why);
         look();
     }
 

@@ -126,22 +126,19 @@ final class FaultLedger {
                 + " characters: " + shown;
     }
 
-    /** The attempt whose answer this is, or begins with this. */
+    /** The attempt whose answer this is, or begins with this; null where so few bytes came that they may be of several. */
     private FaultCase.@Nullable Attempt answerer(FaultCase of, RawResponse answer) {
         String text = answer.text();
         boolean clean = answer.end().filter(RawResponse.End.CLEAN::equals).isPresent();
-        for (FaultCase.Attempt attempt : of.attempts()) {
-            boolean its = clean
-                    ? of.expected(attempt, answer.status()).equals(text)
-                    : !text.isEmpty() && of.mayBreakOffWith(attempt, answer.status(), text);
-            if (its) {
-                return attempt;
-            }
-        }
-        if (clean || !text.isEmpty()) {
+        List<FaultCase.Attempt> may = of.attempts().stream()
+                .filter(attempt -> clean
+                        ? of.expected(attempt, answer.status()).equals(text)
+                        : !text.isEmpty() && of.mayBreakOffWith(attempt, answer.status(), text))
+                .toList();
+        if (may.isEmpty() && (clean || !text.isEmpty())) {
             wrong(of, "no attempt was answered with " + brief(answer));
         }
-        return null;
+        return may.size() == 1 ? may.get(0) : null;
     }
 
     private @Nullable String codeOf(FaultCase of, RawResponse answer) {
