@@ -19,6 +19,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import routes.address.KubernetesWatch;
 import routes.address.NameWatch;
+import routes.affinity.Affinities;
 import routes.affinity.AffinityBalancer;
 import routes.affinity.Breakers;
 import routes.affinity.RetryPolicy;
@@ -107,8 +108,12 @@ public final class GatewayConfiguration implements CamelConfiguration {
         List.of(breakers, names, clusters, health).forEach(replicas::listen);
         RetryPolicy retries = new RetryPolicy(
                 settings, registered(registry, "retryRegistry", RetryRegistry.class, RetryRegistry::ofDefaults));
-        AffinityBalancer.Shared balancing = new AffinityBalancer.Shared(queue, replicas, breakers, retries);
-        registry.bindAsPrototype("affinity", AffinityBalancer.class, () -> new AffinityBalancer(balancing));
+        Affinities affinities = new Affinities(System::nanoTime);
+        registry.bind("affinities", Affinities.class, affinities);
+        AffinityBalancer.bind(
+                context,
+                new AffinityBalancer.Shared(
+                        queue, replicas, breakers, retries, affinities, settings.integer(Setting.AFFINITY_GATEWAYS)));
 
         context.getTypeConverterRegistry().addTypeConverters(new RequestConverters());
         HealthCheckRegistry checks = HealthCheckRegistry.get(context);
@@ -125,6 +130,7 @@ public final class GatewayConfiguration implements CamelConfiguration {
         context.addService(drain, true, true);
         context.addStartupListener((started, already) -> meters(
                 started,
+                affinities,
                 gauges -> gauges.requests(counters)
                         .replicas(replicas, breakers::breaker)
                         .gauge(
@@ -180,9 +186,10 @@ public final class GatewayConfiguration implements CamelConfiguration {
         return journal;
     }
 
-    private static void meters(CamelContext context, Consumer<Gauges> all) {
+    private static void meters(CamelContext context, Affinities affinities, Consumer<Gauges> all) {
         MeterRegistry registry = CamelContextHelper.findSingleByType(context, MeterRegistry.class);
         if (registry != null) {
+            affinities.bindTo(registry);
             all.accept(new Gauges(registry));
         }
     }

@@ -16,6 +16,7 @@ import org.apache.camel.impl.DefaultCamelContext;
 import org.apache.camel.spi.Registry;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import routes.affinity.Affinities;
 import routes.affinity.AffinityBalancer;
 import routes.affinity.Breakers;
 import routes.affinity.RetryPolicy;
@@ -97,13 +98,16 @@ final class WarmUp implements StartupListener, Runnable {
             Replicas replicas = new Replicas(queue::freed);
             context.getRegistry().bind("replicas", Replicas.class, replicas);
             Door door = assemble(context, loops, queue);
-            context.addRoutes(routes(
-                    replica.url(),
+            AffinityBalancer.bind(
+                    context,
                     new AffinityBalancer.Shared(
                             queue,
                             replicas,
                             new Breakers(context, CircuitBreakerRegistry.ofDefaults(), loops.watch()),
-                            new RetryPolicy(settings, RetryRegistry.ofDefaults()))));
+                            new RetryPolicy(settings, RetryRegistry.ofDefaults()),
+                            new Affinities(System::nanoTime),
+                            1));
+            context.addRoutes(routes(replica.url()));
             context.start();
             rounds(URI.create(door.listening()));
         } catch (Exception e) {
@@ -146,7 +150,7 @@ final class WarmUp implements StartupListener, Runnable {
         return new Quotas().quota("warm-up", Terms.of(limits), "warm-up", Terms.NONE, Prices.NONE);
     }
 
-    private static RouteBuilder routes(String replica, AffinityBalancer.Shared shared) {
+    private static RouteBuilder routes(String replica) {
         return new RouteBuilder() {
             @Override
             public void configure() {
@@ -157,7 +161,8 @@ final class WarmUp implements StartupListener, Runnable {
                         .process("prompt")
                         .to("model:*");
                 from("model:warm-up")
-                        .loadBalance(new AffinityBalancer(shared))
+                        .loadBalance()
+                        .custom("affinity")
                         .to("vllm:" + replica + "?healthPath=none&loadPath=none")
                         .end();
             }

@@ -11,6 +11,8 @@ import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
+import routes.replica.Backlog;
+import routes.replica.Load;
 import routes.request.PrefixLevels;
 
 /**
@@ -41,16 +43,24 @@ public class NestedRendezvousBenchmark {
         }
 
         @Override
-        public long waitNanos(int slots) {
+        public long waitNanos(int slots, int ahead) {
             return 0;
         }
+
+        @Override
+        public int awaited() {
+            return 0;
+        }
+
+        @Override
+        public void awaited(int more) {}
     }
 
     @Param({"2x1", "8x10", "32x10", "64x24"})
     public String replicasByLevels = "";
 
     private final PrefixLevels[] prompts = new PrefixLevels[PROMPTS];
-    private final Choice choice = new Choice(1);
+    private final Choice choice = new Choice();
     private NestedRendezvous rule = new NestedRendezvous(Tuning.DEFAULTS, 0);
     private Load[] pool = {};
     private long now;
@@ -75,7 +85,7 @@ public class NestedRendezvousBenchmark {
         for (int i = 0; i < 10 * PROMPTS; i++) {
             now += TimeUnit.MILLISECONDS.toNanos(20);
             PrefixLevels prompt = prompts[i % PROMPTS];
-            rule.dispatched(prompt, pool[rule.choose(prompt, pool, -1, now, choice)], choice, now);
+            rule.dispatched(prompt, pool[rule.choose(prompt, pool, -1, 1, now, choice)], choice, now);
             choice.ended(now);
         }
     }
@@ -85,25 +95,25 @@ public class NestedRendezvousBenchmark {
         long[] hashes = new long[levels];
         for (int level = 0; level < levels; level++) {
             tokens[level] = 256 * (level + 1);
-            hashes[level] = NestedRendezvous.mix(level, number & (1 << Math.min(level, 12)) - 1) | 1;
+            hashes[level] = Strategy.mix(level, number & (1 << Math.min(level, 12)) - 1) | 1;
         }
         return PrefixLevels.of(levels, tokens, hashes, 256 * levels + 300, 0);
     }
 
     @Benchmark
     public int choose() {
-        return rule.choose(prompts[next++ & PROMPTS - 1], pool, -1, now, choice);
+        return rule.choose(prompts[next++ & PROMPTS - 1], pool, -1, 1, now, choice);
     }
 
     @Benchmark
     public int chooseWithoutHome() {
-        return rule.choose(prompts[next++ & PROMPTS - 1], pool, -2, now, choice);
+        return rule.choose(prompts[next++ & PROMPTS - 1], pool, -2, 1, now, choice);
     }
 
     @Benchmark
     public int chooseAndDispatch() {
         PrefixLevels prompt = prompts[next++ & PROMPTS - 1];
-        int chosen = rule.choose(prompt, pool, -1, now, choice);
+        int chosen = rule.choose(prompt, pool, -1, 1, now, choice);
         rule.dispatched(prompt, pool[chosen], choice, now);
         choice.ended(now);
         return chosen;

@@ -14,6 +14,7 @@ import org.openjdk.jmh.annotations.State;
 import routes.replica.Replica;
 import routes.replica.ReplicaAddress;
 import routes.replica.Replicas;
+import routes.request.PrefixLevels;
 
 /** The choice of a replica in an idle pool, a new key each time. The largest pool that a route may have is 64. */
 @State(Scope.Thread)
@@ -26,6 +27,10 @@ public class RendezvousBenchmark {
     @Param({"2", "8", "64"})
     public int replicas;
 
+    private final Strategy rule = new FirstFree(FirstFree.Order.RENDEZVOUS);
+    private final Choice choice = new Choice();
+    private final int[] tokens = {256};
+    private final long[] key = new long[1];
     private Replica[] pool = {};
     private int next;
 
@@ -40,6 +45,7 @@ public class RendezvousBenchmark {
 
     @Benchmark
     public int choose() {
-        return Rendezvous.choose(keys[next++ & keys.length - 1], pool, 0, 1);
+        key[0] = keys[next++ & keys.length - 1];
+        return rule.choose(PrefixLevels.of(1, tokens, key, 1024, 0), pool, -1, 1, 0, choice);
     }
 }

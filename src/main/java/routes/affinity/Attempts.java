@@ -13,8 +13,10 @@ import routes.error.GatewayException;
 import routes.net.TimerWheel;
 import routes.queue.Pool;
 import routes.queue.Queue;
+import routes.relay.AnswerFacts;
 import routes.replica.Replica;
 import routes.request.InferenceRequest;
+import routes.request.PrefixLevels;
 
 /**
  * One request's attempts on the replicas of a route, one after another.
@@ -31,6 +33,9 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
     private final Exchange exchange;
     private final InferenceRequest request;
     private final AsyncCallback callback;
+    private final Affinities.OfPool affinity;
+    private final PrefixLevels levels;
+    private final Choice choice = new Choice();
     private List<Replica> tried = List.of();
     private Retry.@Nullable AsyncContext<Integer> retry;
 
@@ -45,6 +50,8 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
         this.exchange = exchange;
         this.request = request;
         this.callback = callback;
+        this.affinity = balancer.affinityOf(balancer.poolOf(request));
+        this.levels = request.prefix();
     }
 
     void begin() {
@@ -61,24 +68,25 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
             return;
         }
         Fleet fleet = balancer.fleet();
-        long failed = triedOf(fleet.replicas());
+        Replica[] pool = fleet.replicas();
+        long failed = triedOf(pool);
         long refused = 0;
         while (true) {
-            int chosen =
-                    Rendezvous.choose(request.affinityKey(), fleet.replicas(), failed | refused, request.answers());
-            boolean nobodyElse = chosen == Queue.NOBODY && refused != 0;
+            long among = candidates(pool, failed | refused);
+            boolean nobodyElse = among == 0 && refused != 0;
             if (nobodyElse) {
-                chosen = Rendezvous.choose(request.affinityKey(), fleet.replicas(), failed, request.answers());
+                among = candidates(pool, failed);
             }
-            if (chosen == Queue.WAIT || chosen >= 0 && fleet.replicas()[chosen].isWanted()) {
+            int chosen = choose(pool, among, request.answers(), choice);
+            if (chosen < 0) {
+                refuse(Queue.NOBODY);
+                return;
+            }
+            if (isFull(pool[chosen], request.answers()) || pool[chosen].isWanted()) {
                 new Waiting(this, !tried.isEmpty()).enter();
                 return;
             }
-            if (chosen < 0) {
-                refuse(chosen);
-                return;
-            }
-            if (!request.lease().tryTakeSlots(fleet.replicas()[chosen], request.answers())) {
+            if (!request.lease().tryTakeSlots(pool[chosen], request.answers())) {
                 // another event loop took them in between
                 continue;
             }
@@ -110,10 +118,72 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
         go(fleet, chosen, of.tryBegin() ? of : null);
     }
 
-    /** What the rule says to the queue, about those that there are now. */
-    int choose(int slots) {
+    /**
+     * What the strategy says to the queue, about those that there are now; asked under its lock.
+     *
+     * @param slots 0 for as if there were always enough
+     * @param waiting who asks
+     */
+    int choose(int slots, Waiting waiting) {
         Replica[] now = balancer.candidates().replicas();
-        return Rendezvous.choose(request.affinityKey(), now, triedOf(now), slots);
+        int chosen = choose(now, candidates(now, triedOf(now)), slots, choice);
+        if (chosen < 0) {
+            return Queue.NOBODY;
+        }
+        if (isFull(now[chosen], slots)) {
+            waiting.hopesFor(now[chosen]);
+            return Queue.WAIT;
+        }
+        return chosen;
+    }
+
+    private int choose(Replica[] pool, long among, int slots, Choice to) {
+        return affinity.strategy().choose(levels, pool, among, slots, System.nanoTime(), to);
+    }
+
+    private static boolean isFull(Replica replica, int slots) {
+        return !replica.hasFree(replica.slotsFor(slots));
+    }
+
+    /** Those that are fit, or if there are none those that are the last choice. */
+    private static long candidates(Replica[] pool, long without) {
+        long fit = 0;
+        long last = 0;
+        for (int i = 0; i < pool.length; i++) {
+            if ((without & 1L << i) == 0) {
+                switch (pool[i].fitness()) {
+                    case FIT -> fit |= 1L << i;
+                    case LAST_CHOICE -> last |= 1L << i;
+                    case NONE -> {}
+                }
+            }
+        }
+        return fit == 0 ? last : fit;
+    }
+
+    private boolean hasRoom(long tried) {
+        Replica[] now = balancer.fleet().replicas();
+        for (long rest = candidates(now, tried); rest != 0; rest &= rest - 1) {
+            if (!isFull(now[Long.numberOfTrailingZeros(rest)], request.answers())) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether it waits for one that is worth it while another one has room. */
+    boolean waitsByChoice() {
+        return !choice.isImpatient() && hasRoom(triedOf(balancer.fleet().replicas()));
+    }
+
+    Choice choice() {
+        return choice;
+    }
+
+    /** Chooses again, but waits for nobody while another one has room. */
+    void goElsewhere() {
+        choice.losesPatience();
+        next();
     }
 
     private long triedOf(Replica[] now) {
@@ -130,15 +200,10 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
         replica = to;
         breaker = permission;
         insteadOfAnswer = false;
-        request.chosen(to, why(fleet, chosen));
+        affinity.strategy().dispatched(levels, to, choice, System.nanoTime());
+        affinity.counts().sent(choice.why());
+        request.chosen(to, choice.why().text());
         fleet.sender(chosen).process(exchange, this);
-    }
-
-    private String why(Fleet fleet, int chosen) {
-        if (fleet.replicas().length == 1) {
-            return "only_one";
-        }
-        return Rendezvous.home(request.affinityKey(), fleet.replicas()) == chosen ? "home" : "spill";
     }
 
     // ---- how it went
@@ -146,10 +211,18 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
     @Override
     public void answered() {
         breakerSawAnswer();
+        if (!request.isStream()) {
+            choice.firstToken();
+        }
         Retry.AsyncContext<Integer> counted = retry;
         if (counted != null) {
             counted.onComplete();
         }
+    }
+
+    @Override
+    public void firstToken() {
+        choice.firstToken();
     }
 
     private void breakerSawAnswer() {
@@ -187,8 +260,7 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
     private boolean hasRoomElsewhere() {
         Fleet fleet = balancer.fleet();
         int here = replica == null ? -1 : fleet.indexOf(replica);
-        long tried = triedOf(fleet.replicas()) | (here < 0 ? 0 : 1L << here);
-        return Rendezvous.choose(request.affinityKey(), fleet.replicas(), tried, request.answers()) >= 0;
+        return hasRoom(triedOf(fleet.replicas()) | (here < 0 ? 0 : 1L << here));
     }
 
     private Retry.AsyncContext<Integer> counted() {
@@ -206,6 +278,7 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
         GatewayException error = exchange.getException() instanceof GatewayException e ? e : null;
         tellBreaker(error);
         request.lease().giveBackSlots();
+        account();
         long waitMillis = error == null || request.isFinished() || request.isAnswering() ? -1 : nextIn(error);
         if (waitMillis < 0) {
             request.retries(null);
@@ -220,6 +293,16 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
         } else {
             request.pending(this::requestEnded);
             TimerWheel.of(request.loop()).arm(this, System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMillis));
+        }
+    }
+
+    private void account() {
+        choice.ended(System.nanoTime());
+        AnswerFacts facts = request.facts();
+        long cached = facts.cachedTokens();
+        if (request.isAnswering() && cached >= 0) {
+            affinity.strategy().reported(choice, cached);
+            affinity.counts().reported(Math.max(0, facts.promptTokens()), choice.warmTokens(), cached);
         }
     }
 
@@ -254,11 +337,10 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
         }
         remember(of);
         Replica[] now = balancer.fleet().replicas();
-        boolean elsewhere =
-                Rendezvous.choose(request.affinityKey(), now, triedOf(now), request.answers()) != Queue.NOBODY;
+        boolean elsewhere = candidates(now, triedOf(now)) != 0;
         if (!elsewhere) {
             tried = List.of();
-            if (Rendezvous.choose(request.affinityKey(), now, 0, request.answers()) == Queue.NOBODY) {
+            if (candidates(now, 0) == 0) {
                 return -1;
             }
         }

@@ -1,9 +1,11 @@
 package routes.affinity;
 
 import org.jspecify.annotations.Nullable;
+import routes.replica.Backlog;
+import routes.replica.Load;
 
 /**
- * What {@link NestedRendezvous} has last said about one request, and what its attempt has on a replica's {@link Backlog}.
+ * What a {@link Strategy} has last said about one request, and what its attempt has on a replica's {@link Backlog}.
  *
  * <p><b>Threading:</b> one thread at a time; whoever hands it to another does so under a lock or through a queue.
  * <b>Ownership:</b> the request's; may be used for one attempt after another.
@@ -24,7 +26,9 @@ public final class Choice {
         /** Where the prefix is kept has no slot free, and waiting for one is dearer than to compute it elsewhere. */
         SPILL_FULL("spill_full"),
         /** There is no prefix to keep anywhere. */
-        NO_PREFIX("no_prefix");
+        NO_PREFIX("no_prefix"),
+        /** The balancer doesn't look at prefixes: whose turn it is, or who has least to do. */
+        BALANCED("balanced");
 
         private final String text;
 
@@ -38,12 +42,12 @@ public final class Choice {
         }
     }
 
-    final int answers;
-
     // ---- written by the rule
-    int index = NestedRendezvous.NOBODY;
-    int home = NestedRendezvous.NOBODY;
+    int index = Strategy.NOBODY;
+    int home = Strategy.NOBODY;
     int warmTokens;
+    int computedTokens;
+    int age;
     int uncachedTokens;
     double cost;
     long waitNanos;
@@ -55,13 +59,12 @@ public final class Choice {
     private int sentTokens;
     private long sentNanos;
 
-    /** @param answers slots that the request needs */
-    public Choice(int answers) {
-        if (answers < 1) {
-            throw new IllegalArgumentException("answers: " + answers + " (expected: >= 1)");
-        }
-        this.answers = answers;
-    }
+    // ---- of a request that waits in the queue
+    private @Nullable Load hope;
+    private int hopedSlots;
+    private int ahead;
+    private long overdueNanos;
+    private boolean impatient;
 
     /** The replica that was chosen; -1 for nobody. */
     public int index() {
@@ -97,10 +100,56 @@ public final class Choice {
         return why;
     }
 
+    // ---- waiting
+
+    /** It waits for so many slots of this replica; null for it waits no more. */
+    public void hopesFor(@Nullable Load replica, int slots) {
+        Load before = hope;
+        if (before == replica) {
+            return;
+        }
+        if (before != null) {
+            before.awaited(-hopedSlots);
+        }
+        hope = replica;
+        hopedSlots = slots;
+        overdueNanos = 0;
+        if (replica != null) {
+            ahead = replica.awaited();
+            replica.awaited(slots);
+        }
+    }
+
+    /** Slots that others get first at a replica. */
+    int ahead(Load replica) {
+        return replica == hope ? Math.min(ahead, replica.awaited()) : replica.awaited();
+    }
+
+    /** It has waited so long, which is longer than was expected: it may take as long again. */
+    public void isOverdue(long waitedNanos) {
+        overdueNanos = waitedNanos;
+    }
+
+    /** Expected wait for a replica, where others that it may choose know better. */
+    long waitNanos(Load replica, long expected) {
+        return replica == hope ? Math.max(expected, overdueNanos) : expected;
+    }
+
+    /** It can't wait: a free slot anywhere is better from now on. */
+    public void losesPatience() {
+        impatient = true;
+    }
+
+    boolean isImpatient() {
+        return impatient;
+    }
+
     void nobody() {
-        index = NestedRendezvous.NOBODY;
-        home = NestedRendezvous.NOBODY;
+        index = Strategy.NOBODY;
+        home = Strategy.NOBODY;
         warmTokens = 0;
+        computedTokens = 0;
+        age = Warmth.UNKNOWN_AGE;
         uncachedTokens = 0;
         cost = 0;
         waitNanos = 0;
@@ -129,10 +178,11 @@ public final class Choice {
 
     /** The attempt has ended, however it did. Counts once. */
     public void ended(long nowNanos) {
+        boolean answered = !pending;
         firstToken();
         Backlog of = backlog;
         backlog = null;
-        if (of != null) {
+        if (of != null && answered) {
             of.held(Math.max(0, nowNanos - sentNanos));
         }
     }

@@ -1,6 +1,7 @@
 package routes.affinity;
 
 import java.util.concurrent.TimeUnit;
+import routes.replica.Load;
 import routes.request.PrefixLevels;
 
 /**
@@ -13,6 +14,9 @@ import routes.request.PrefixLevels;
 final class Costs {
 
     private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
+
+    /** Below every cost. */
+    private static final double NEVER = -1;
 
     private final double[] costs = new double[Walk.LARGEST_POOL];
     private final long[] waits = new long[Walk.LARGEST_POOL];
@@ -46,14 +50,18 @@ final class Costs {
      *
      * @param walk has gone the prompt's way
      * @param slots that it needs
+     * @param choice of a request that may be waiting
      */
-    void ofPrompt(PrefixLevels levels, int slots, Load[] pool, Walk walk, Tuning tuning) {
+    void ofPrompt(PrefixLevels levels, int slots, Load[] pool, Walk walk, Tuning tuning, Choice choice) {
         double perNano = tuning.price().waitSecond() / NANOS_PER_SECOND;
         double least = Double.MAX_VALUE;
         double leastFree = Double.MAX_VALUE;
         for (long rest = among; rest != 0; rest &= rest - 1) {
             int i = Long.numberOfTrailingZeros(rest);
-            long wait = pool[i].waitNanos(Math.min(slots, pool[i].slots()));
+            long wait = pool[i].waitNanos(Math.min(slots, pool[i].slots()), choice.ahead(pool[i]));
+            if (wait > 0) {
+                wait = choice.waitNanos(pool[i], wait);
+            }
             double cost = costs[i] + uncachedPrice * (levels.totalTokens() - walk.warm(i)) + perNano * wait;
             costs[i] = cost;
             waits[i] = wait;
@@ -62,8 +70,12 @@ final class Costs {
                 leastFree = Math.min(leastFree, cost);
             }
         }
-        limit = least + tuning.slack().tokens() + tuning.slack().share() * leastBusy;
-        limitOfFull = Math.min(limit, leastFree);
+        Tuning.Slack slack = tuning.slack();
+        double dearer =
+                slack.tokens() + slack.share() * leastBusy + slack.prompt() * uncachedPrice * levels.totalTokens();
+        boolean waitsNoMore = choice.isImpatient() && leastFree < Double.MAX_VALUE;
+        limit = (waitsNoMore ? leastFree : least) + dearer;
+        limitOfFull = waitsNoMore ? NEVER : Math.min(limit, leastFree);
     }
 
     /** What a replica has to do already. */

@@ -1,6 +1,8 @@
 package routes.affinity;
 
 import io.netty.util.concurrent.FastThreadLocal;
+import java.util.List;
+import routes.replica.Load;
 import routes.request.PrefixLevels;
 
 /**
@@ -32,9 +34,7 @@ import routes.request.PrefixLevels;
  *
  * <p><b>Threading:</b> any thread; choosing takes no lock.
  */
-public final class NestedRendezvous {
-
-    public static final int NOBODY = -1;
+public final class NestedRendezvous implements Strategy {
 
     private static final double NEWEST = 0.02;
     private static final double FIRST_GUESS_TOKENS = 1024;
@@ -55,6 +55,7 @@ public final class NestedRendezvous {
 
     private final Tuning tuning;
     private final PrefixTable table;
+    private final Warmth warmth = new Warmth();
     private volatile double meanUncached = FIRST_GUESS_TOKENS;
 
     /** @param nowNanos of the clock that all other times are of */
@@ -63,16 +64,8 @@ public final class NestedRendezvous {
         this.table = new PrefixTable(tuning.homes(), nowNanos);
     }
 
-    /**
-     * The replica for a prompt. Changes nothing but the choice, and may be asked again.
-     *
-     * @param pool 64 at most; borrowed
-     * @param candidates bit i is set when pool[i] may be chosen
-     * @param choice gets what is to be known about the answer
-     * @return an index into the pool, maybe of a replica that is full and worth waiting for ({@link Choice#waitNanos});
-     *     {@link #NOBODY} when there is no candidate
-     */
-    public int choose(PrefixLevels levels, Load[] pool, long candidates, long nowNanos, Choice choice) {
+    @Override
+    public int choose(PrefixLevels levels, Load[] pool, long candidates, int slots, long nowNanos, Choice choice) {
         if (pool.length > Walk.LARGEST_POOL) {
             throw new IllegalArgumentException(
                     "replicas: " + pool.length + " (expected: <= " + Walk.LARGEST_POOL + ")");
@@ -91,14 +84,19 @@ public final class NestedRendezvous {
             homeIsOut = (among & 1L << walk.home()) == 0;
         }
         walk.go(levels, pool, among, table, nowNanos);
+        if (tuning.learnedWarmth()) {
+            walk.share(warmth.share(walk.age()));
+        }
         Costs costs = scratch.costs;
         costs.ofOthers(pool, among, tuning.price(), meanUncached);
-        costs.ofPrompt(levels, choice.answers, pool, walk, tuning);
+        costs.ofPrompt(levels, slots, pool, walk, tuning, choice);
 
         int chosen = first(pool, among, walk, costs, orderOf(levels, nowNanos));
         choice.index = chosen;
         choice.home = walk.home();
         choice.warmTokens = walk.warm(chosen);
+        choice.computedTokens = walk.computed(chosen);
+        choice.age = walk.age();
         choice.uncachedTokens = levels.totalTokens() - choice.warmTokens;
         choice.cost = costs.of(chosen);
         choice.waitNanos = costs.waitNanos(chosen);
@@ -116,7 +114,7 @@ public final class NestedRendezvous {
 
     /** Orders those that have come equally far; prompts without a prefix are spread. */
     private static long orderOf(PrefixLevels levels, long nowNanos) {
-        return levels.count() > 0 ? levels.hash(levels.count() - 1) : mix(nowNanos, 0);
+        return levels.count() > 0 ? levels.hash(levels.count() - 1) : Strategy.mix(nowNanos, 0);
     }
 
     private static int first(Load[] pool, long among, Walk walk, Costs costs, long order) {
@@ -127,7 +125,7 @@ public final class NestedRendezvous {
             if (!costs.isAcceptable(i) || first >= 0 && walk.depth(i) < walk.depth(first)) {
                 continue;
             }
-            long score = mix(order, pool[i].hash());
+            long score = Strategy.mix(order, pool[i].hash());
             if (first < 0 || walk.depth(i) > walk.depth(first) || Long.compareUnsigned(score, firstScore) > 0) {
                 first = i;
                 firstScore = score;
@@ -136,15 +134,10 @@ public final class NestedRendezvous {
         return first;
     }
 
-    /**
-     * A request goes to a replica: counts the use of its prefix, and its tokens as to be computed there until
-     * {@link Choice#firstToken} or {@link Choice#ended}.
-     *
-     * @param to the replica that the choice has named
-     */
+    @Override
     public void dispatched(PrefixLevels levels, Load to, Choice choice, long nowNanos) {
         choice.sent(to.backlog(), nowNanos);
-        // two threads at once lose one of many samples
+        // two threads at once may lose one of many samples
         double mean = meanUncached;
         meanUncached = mean + NEWEST * (choice.uncachedTokens - mean);
         for (int level = 0; level < levels.count(); level++) {
@@ -152,11 +145,15 @@ public final class NestedRendezvous {
         }
     }
 
-    /** SplitMix64's finaliser over both: every bit depends on every other. */
-    static long mix(long hash, long identity) {
-        long z = hash ^ identity;
-        z = (z ^ z >>> 30) * 0xbf58476d1ce4e5b9L;
-        z = (z ^ z >>> 27) * 0x94d049bb133111ebL;
-        return z ^ z >>> 31;
+    @Override
+    public void reported(Choice choice, long cachedTokens) {
+        if (choice.computedTokens > 0) {
+            warmth.learn(choice.age, (double) cachedTokens / choice.computedTokens);
+        }
+    }
+
+    /** The prefixes that are used most, most first. */
+    public List<HotPrefix> hottest(int most, long nowNanos) {
+        return table.hottest(most, nowNanos);
     }
 }

@@ -1,6 +1,10 @@
 package routes.affinity;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.PriorityQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLongArray;
 
@@ -87,6 +91,11 @@ final class PrefixTable {
         return elapsed == 0 ? count : count * halved(elapsed * halvesPerTick);
     }
 
+    /** Nanoseconds since the last use, to about an eighth of a second. */
+    long ageNanos(long entry, long nowNanos) {
+        return (long) elapsed(entry, ticks(nowNanos)) << TICK_SHIFT;
+    }
+
     /** What a count of 1 says about all gateways' uses within the period: more while this one has not counted for long. */
     double usesPerCount(long nowNanos) {
         double seen = Math.max(LEAST_SEEN, (nowNanos - startNanos) * halvesPerNano);
@@ -107,6 +116,30 @@ final class PrefixTable {
             homes /= 2;
         }
         return homes;
+    }
+
+    /**
+     * The prefixes that are used most, most first.
+     *
+     * @param most how many at most
+     */
+    List<HotPrefix> hottest(int most, long nowNanos) {
+        double usesPerCount = usesPerCount(nowNanos);
+        PriorityQueue<HotPrefix> found = new PriorityQueue<>(Comparator.comparingDouble(HotPrefix::uses));
+        for (int at = 0; at < table.length(); at += 2) {
+            long key = table.getAcquire(at);
+            long entry = table.getAcquire(at + 1);
+            if (key != 0 && table.getAcquire(at) == key) {
+                double uses = count(entry, nowNanos) * usesPerCount;
+                found.add(new HotPrefix(key, uses, homes(entry, uses), ageNanos(entry, nowNanos)));
+                if (found.size() > most) {
+                    found.remove();
+                }
+            }
+        }
+        List<HotPrefix> hottest = new ArrayList<>(found);
+        hottest.sort(Comparator.comparingDouble(HotPrefix::uses).reversed());
+        return hottest;
     }
 
     /** Counts a use. */
@@ -166,6 +199,6 @@ final class PrefixTable {
     }
 
     private int row(long key) {
-        return ((int) (NestedRendezvous.mix(key, 0) >>> 32) & rowMask) * WAYS * 2;
+        return ((int) (Strategy.mix(key, 0) >>> 32) & rowMask) * WAYS * 2;
     }
 }

@@ -8,19 +8,22 @@ import java.time.Duration;
  * @param homes how many replicas a prefix is kept on
  * @param price what a replica costs, counted in tokens that stand before the request there
  * @param slack how much dearer than the cheapest a preferred replica may be
+ * @param learnedWarmth whether what is expected to be cached follows what replicas report
  */
-public record Tuning(Homes homes, Price price, Slack slack) {
+public record Tuning(Homes homes, Price price, Slack slack, boolean learnedWarmth) {
 
     public static final Tuning DEFAULTS = new Tuning(
             new Homes(Duration.ofSeconds(10), Duration.ofSeconds(300), 32_768, 1),
-            new Price(2, 4096, 64, 2000, 8000),
-            new Slack(1024, 0.25));
+            new Price(2, 4096, 128, 2000, 8000),
+            new Slack(1024, 0.25, 0.06),
+            false);
 
     private static final double MOST = 1e9;
 
     /** The same for another number of gateways. */
     public Tuning withGateways(int gateways) {
-        return new Tuning(new Homes(homes.period, homes.halfLife, homes.prefixes, gateways), price, slack);
+        return new Tuning(
+                new Homes(homes.period, homes.halfLife, homes.prefixes, gateways), price, slack, learnedWarmth);
     }
 
     /**
@@ -60,7 +63,7 @@ public record Tuning(Homes homes, Price price, Slack slack) {
      *
      * @param uncached one token of the request's own prompt that it would have to compute, in an idle pool; such as 2
      * @param doublesAt mean cost of the pool's replicas at which {@code uncached} has doubled; such as 4096
-     * @param request one request that it has already; such as 64
+     * @param request one request that it has already; such as 128
      * @param excess one request beyond its slots; such as 2000
      * @param waitSecond a second of waiting for a slot, so about the tokens that a replica computes in it; such as 8000
      */
@@ -81,11 +84,13 @@ public record Tuning(Homes homes, Price price, Slack slack) {
      *
      * @param tokens always; such as 1024
      * @param share of what is to be done at the least busy replica; such as 0.25
+     * @param prompt of what it would cost to compute the whole prompt; such as 0.06
      */
-    public record Slack(double tokens, double share) {
+    public record Slack(double tokens, double share, double prompt) {
         public Slack {
             notNegative("tokens", tokens);
             notNegative("share", share);
+            notNegative("prompt", prompt);
         }
     }
 

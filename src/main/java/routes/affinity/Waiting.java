@@ -1,5 +1,6 @@
 package routes.affinity;
 
+import java.util.concurrent.TimeUnit;
 import routes.error.ErrorCode;
 import routes.net.TimerWheel;
 import routes.queue.Pool;
@@ -15,10 +16,13 @@ import routes.request.InferenceRequest;
  */
 final class Waiting extends Waiter {
 
+    private static final long LEAST_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
     private final Attempts attempts;
     private final InferenceRequest request;
     private final Queue queue;
     private final Limit limit = new Limit();
+    private final Patience patience = new Patience();
 
     /** @param again whether it has been tried before */
     Waiting(Attempts attempts, boolean again) {
@@ -39,6 +43,11 @@ final class Waiting extends Waiter {
         Pool pool = attempts.balancer().poolOf(request);
         request.lease().queues(queue, this);
         int answer = queue.enter(pool, this);
+        if (answer == Queue.FULL && attempts.waitsByChoice()) {
+            stopWaiting();
+            attempts.goElsewhere();
+            return;
+        }
         if (answer != Queue.WAIT) {
             granted(answer);
             return;
@@ -47,11 +56,17 @@ final class Waiting extends Waiter {
         request.waitBegins(now);
         request.pending(this::requestEnded);
         TimerWheel.of(request.loop()).arm(limit, now + pool.bounds().timeout().toNanos());
+        patience.begin(now, attempts.choice().waitNanos());
     }
 
     @Override
     protected int choose(int slots) {
-        return attempts.choose(slots);
+        return attempts.choose(slots, this);
+    }
+
+    /** Under the queue's lock. */
+    void hopesFor(Replica replica) {
+        attempts.choice().hopesFor(replica, replica.slotsFor(request.answers()));
     }
 
     @Override
@@ -75,6 +90,8 @@ final class Waiting extends Waiter {
         request.pending(null);
         request.waitEnds(System.nanoTime());
         TimerWheel.of(request.loop()).cancel(limit);
+        TimerWheel.of(request.loop()).cancel(patience);
+        attempts.choice().hopesFor(null, 0);
     }
 
     /** The longest time that this request may wait. */
@@ -84,6 +101,29 @@ final class Waiting extends Waiter {
             queue.leave(Waiting.this);
             stopWaiting();
             attempts.fail(attempts.overloaded(ErrorCode.QUEUE_TIMEOUT));
+        }
+    }
+
+    /** Watches that what it hopes for doesn't take much longer than was expected: then it may be better elsewhere. */
+    private final class Patience extends TimerWheel.Entry {
+
+        private long beganNanos;
+
+        void begin(long nowNanos, long expectedNanos) {
+            beganNanos = nowNanos;
+            arm(nowNanos, Math.max(LEAST_WAIT_NANOS, expectedNanos));
+        }
+
+        private void arm(long nowNanos, long nanos) {
+            TimerWheel.of(request.loop()).arm(this, nowNanos + nanos);
+        }
+
+        @Override
+        protected void expired(long nowNanos) {
+            long waited = nowNanos - beganNanos;
+            arm(nowNanos, waited);
+            attempts.choice().isOverdue(waited);
+            queue.ask(Waiting.this);
         }
     }
 }

@@ -1,5 +1,6 @@
 package routes.affinity;
 
+import routes.replica.Load;
 import routes.request.PrefixLevels;
 
 /**
@@ -29,10 +30,14 @@ final class Walk {
     private final int[] warm = new int[LARGEST_POOL];
     private int size;
     private int home;
+    private int age;
+    private double share = 1;
 
     /** @param among bit i is set when pool[i] takes part; at least one is */
     void go(PrefixLevels levels, Load[] pool, long among, PrefixTable table, long nowNanos) {
         size = 0;
+        share = 1;
+        age = Warmth.UNKNOWN_AGE;
         for (long rest = among; rest != 0; rest &= rest - 1) {
             int i = Long.numberOfTrailingZeros(rest);
             members[size++] = i;
@@ -54,6 +59,9 @@ final class Walk {
                 }
             }
             boolean seen = levels.isFollowUp() || count >= SEEN;
+            if (seen && entry != PrefixTable.NONE) {
+                age = Warmth.age(table.ageNanos(entry, nowNanos));
+            }
             int tokens = Math.min(levels.tokens(level), mostWarm);
             for (int m = 0; m < size; m++) {
                 depths[members[m]] = level + 1;
@@ -62,7 +70,7 @@ final class Walk {
                 }
             }
         }
-        home = levels.count() == 0 ? NestedRendezvous.NOBODY : members[0];
+        home = levels.count() == 0 ? Strategy.NOBODY : members[0];
         if (home >= 0 && levels.isFollowUp()) {
             warm[home] = Math.min(levels.earlierTokens(), mostWarm);
         }
@@ -76,7 +84,7 @@ final class Walk {
     /** Sorts so far that the best stand first. */
     private void bringFirst(int best, long hash, Load[] pool) {
         for (int m = 0; m < size; m++) {
-            scores[m] = NestedRendezvous.mix(hash, pool[members[m]].hash());
+            scores[m] = Strategy.mix(hash, pool[members[m]].hash());
         }
         for (int m = 0; m < best; m++) {
             int top = m;
@@ -92,7 +100,7 @@ final class Walk {
         }
     }
 
-    /** Where the prompt's prefix is kept; {@link NestedRendezvous#NOBODY} when it has no levels. */
+    /** Where the prompt's prefix is kept; {@link Strategy#NOBODY} when it has no levels. */
     int home() {
         return home;
     }
@@ -102,8 +110,23 @@ final class Walk {
         return index == home ? Integer.MAX_VALUE : depths[index];
     }
 
+    /** Time since the deepest known level was used before, as {@link Warmth#age} has it. */
+    int age() {
+        return age;
+    }
+
+    /** Only this share of what was computed is still cached. */
+    void share(double cached) {
+        share = cached;
+    }
+
+    /** Tokens of the prompt that a replica has computed before. */
+    int computed(int index) {
+        return warm[index];
+    }
+
     /** Tokens of the prompt that a replica is expected to have cached. */
     int warm(int index) {
-        return warm[index];
+        return share == 1 ? warm[index] : (int) (warm[index] * share);
     }
 }

@@ -109,6 +109,11 @@ public enum Setting {
             Kind.INTEGER,
             "20",
             "Second tries of a model's requests, in percent of them; beyond that the first failure counts."),
+    AFFINITY_GATEWAYS(
+            "gateway.affinity.gateways",
+            Kind.INTEGER,
+            "1",
+            "How many gateways share the replicas and get about the same traffic."),
 
     HEALTH_PATH(
             "gateway.health.path",

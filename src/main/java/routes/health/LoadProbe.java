@@ -126,9 +126,15 @@ final class LoadProbe implements GetClient.Reader, AutoCloseable {
     private void reported(long running, long waiting) {
         silent = false;
         reading = new LoadReading(running, waiting, System.nanoTime());
-        replica.foreign((int) Math.max(0, Math.min(running + waiting - replica.peak(), Integer.MAX_VALUE)));
+        replica.foreign(
+                count(running + waiting - replica.peak()),
+                count(waiting - replica.backlog().requests()));
         stop(expiry);
-        expiry = loop.schedule(() -> replica.foreign(0), settings.maxAge().toNanos(), TimeUnit.NANOSECONDS);
+        expiry = loop.schedule(() -> replica.foreign(0, 0), settings.maxAge().toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    private static int count(long requests) {
+        return (int) Math.max(0, Math.min(requests, Integer.MAX_VALUE));
     }
 
     private void reportsNothing() {

@@ -44,7 +44,7 @@ final class ReplicaWatch implements AutoCloseable {
         }
         if (load != null) {
             load.close();
-            replica.foreign(0);
+            replica.foreign(0, 0);
         }
     }
 }

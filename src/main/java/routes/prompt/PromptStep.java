@@ -96,7 +96,7 @@ public final class PromptStep extends AsyncProcessorSupport {
         try {
             Prompt prompt = PromptScanner.scan(body);
             String session = sessionHeader == null ? null : request.head().header(sessionHeader);
-            request.understood(prompt, AffinityKey.of(body, prompt, session), AffinityKey.ofSalt(body, prompt));
+            request.understood(prompt, Prefix.of(request.target(), body, prompt, session), Prefix.ofSalt(body, prompt));
             return null;
         } catch (GatewayException | RuntimeException e) {
             return e;

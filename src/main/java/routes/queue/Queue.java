@@ -45,7 +45,7 @@ public final class Queue {
     public static final int FULL = -3;
 
     /** Waiters that are asked for their choice when one slot is free. */
-    private static final int MAX_ASKED = 32;
+    private static final int MAX_ASKED = 64;
 
     /** How often one that needs several slots is passed by; then they are gathered for it. */
     private static final int MAX_OVERTAKEN = 16;
@@ -185,6 +185,22 @@ public final class Queue {
         Waiter woken;
         synchronized (lock) {
             woken = serve(desks.get(replica), null);
+        }
+        wake(woken);
+    }
+
+    /** A waiter may choose otherwise by now: asks those before it and then it. */
+    public void ask(Waiter waiter) {
+        Waiter woken = null;
+        synchronized (lock) {
+            Pool pool = waiter.pool;
+            if (waiter.state == Waiter.State.WAITING && pool != null) {
+                woken = serve(pool, waiter);
+                if (waiter.state == Waiter.State.GRANTED) {
+                    waiter.next = woken;
+                    woken = waiter;
+                }
+            }
         }
         wake(woken);
     }

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> any thread; counters are atomics.
  */
 @SuppressWarnings("NonAtomicVolatileUpdate") // guarded as each method says
-public final class Replica {
+public final class Replica implements Load {
 
     /** Whether a replica may be chosen. */
     public enum Fitness {
@@ -38,6 +38,8 @@ public final class Replica {
     private final AtomicInteger inFlight = new AtomicInteger();
     private final LongAdder errors = new LongAdder();
     private final Consumer<Replica> onFreed;
+    private final AtomicInteger awaited = new AtomicInteger();
+    private final Backlog backlog = new Backlog();
     private volatile @Nullable InetSocketAddress socketAddress;
     private volatile int wanted;
 
@@ -47,6 +49,7 @@ public final class Replica {
     private volatile long restsUntilNanos;
     private volatile int limit;
     private volatile int foreign;
+    private volatile int foreignWaiting;
     private volatile int peak;
 
     Replica(
@@ -80,7 +83,7 @@ public final class Replica {
         return index;
     }
 
-    /** Hash of the identity, the same in every gateway. */
+    @Override
     public long hash() {
         return hash;
     }
@@ -92,10 +95,12 @@ public final class Replica {
     // ---- slots
 
     /** Most requests of this gateway that run here at once. */
+    @Override
     public int slots() {
         return options.slots();
     }
 
+    @Override
     public int inFlight() {
         return inFlight.get();
     }
@@ -155,6 +160,27 @@ public final class Replica {
      */
     public void wanted(int more) {
         wanted += more;
+    }
+
+    @Override
+    public void awaited(int more) {
+        awaited.addAndGet(more);
+    }
+
+    @Override
+    public int awaited() {
+        return awaited.get();
+    }
+
+    @Override
+    public long waitNanos(int count, int ahead) {
+        boolean free = hasFree(count);
+        return free && ahead == 0 ? 0 : backlog.waitNanos(inFlight.get() + foreign, free ? ahead : count + ahead);
+    }
+
+    @Override
+    public Backlog backlog() {
+        return backlog;
     }
 
     private void changed() {
@@ -223,16 +249,26 @@ public final class Replica {
     }
 
     /**
-     * Requests that the replica runs or keeps waiting and that are not ours; 0 when that isn't known. So the load that
-     * counts is max(own, reported + own - own at the time of the report).
+     * Requests that are not ours; 0 when that isn't known. So the load that counts is
+     * max(own, reported + own - own at the time of the report).
+     *
+     * @param requests that the replica runs or keeps waiting
+     * @param waiting those of them that it keeps waiting
      */
-    public void foreign(int requests) {
+    public void foreign(int requests, int waiting) {
         foreign = Math.max(0, requests);
+        foreignWaiting = Math.max(0, waiting);
         changed();
     }
 
+    @Override
     public int foreign() {
         return foreign;
+    }
+
+    @Override
+    public int foreignWaiting() {
+        return foreignWaiting;
     }
 
     /** From here on {@link #peak} counts. */

@@ -71,6 +71,11 @@ public enum Api {
         return streamUsage;
     }
 
+    /** Whether its prompts begin alike, so that a replica that has computed one's beginning saves work for the next. */
+    public boolean isPrefixed() {
+        return this == CHAT_COMPLETIONS || this == COMPLETIONS;
+    }
+
     /** The name in usage lines and metrics, such as {@code chat_completions}. */
     public String label() {
         return label;

@@ -46,7 +46,7 @@ public final class InferenceRequest extends TimerWheel.Entry {
     private @Nullable ByteBuf body;
     private int bodyBytes;
     private @Nullable Prompt prompt;
-    private long affinityKey;
+    private PrefixLevels prefix = PrefixLevels.NONE;
     private long ownSalt;
     private boolean saltsTenant;
     private Timeouts timeouts = Timeouts.NONE;
@@ -147,24 +147,23 @@ public final class InferenceRequest extends TimerWheel.Entry {
     }
 
     /**
-     * @param key of the prefix, without a salt
-     * @param ownSalt what the client's own salt adds to the key; 0 for none
+     * @param of the prompt, without a salt
+     * @param salt what the client's own salt adds to each level; 0 for none
      */
-    public void understood(Prompt read, long key, long ownSalt) {
+    public void understood(Prompt read, PrefixLevels of, long salt) {
         prompt = read;
-        affinityKey = key;
-        this.ownSalt = ownSalt;
+        prefix = of;
+        ownSalt = salt;
     }
 
     public @Nullable Prompt prompt() {
         return prompt;
     }
 
-    /** Hash of the prefix whose cache is worth keeping warm; among requests with the same salt only, if they have one. */
-    public long affinityKey() {
+    /** The prefix whose cache is worth keeping warm; shared among requests with the same salt only, if they have one. */
+    public PrefixLevels prefix() {
         CacheSalt ofTenant = cacheSalt();
-        long salt = ofTenant == null ? ownSalt : ofTenant.hash();
-        return salt == 0 ? affinityKey : CacheSalt.mix(affinityKey, salt);
+        return prefix.salted(ofTenant == null ? ownSalt : ofTenant.hash());
     }
 
     /** Whether the model's route keeps tenants apart in its replicas' prefix caches, also those whose keys don't ask. */
@@ -241,7 +240,7 @@ public final class InferenceRequest extends TimerWheel.Entry {
         waitsSinceNanos = 0;
     }
 
-    /** @param why such as {@code home} or {@code spill} */
+    /** @param why such as {@code home} or {@code spill_full} */
     public void chosen(Replica chosen, String why) {
         replica = chosen;
         affinity = why;
@@ -315,6 +314,9 @@ public final class InferenceRequest extends TimerWheel.Entry {
 
         /** The answer begins: it is the last attempt. */
         void answered();
+
+        /** The first token of a stream has come. */
+        void firstToken();
     }
 
     /** Whoever makes the attempts can make another one; null when there is nobody. */
@@ -375,8 +377,13 @@ public final class InferenceRequest extends TimerWheel.Entry {
     }
 
     public void firstToken(long nowNanos) {
-        if (firstTokenNanos == 0) {
-            firstTokenNanos = nowNanos;
+        if (firstTokenNanos != 0) {
+            return;
+        }
+        firstTokenNanos = nowNanos;
+        Retries by = retries;
+        if (by != null) {
+            by.firstToken();
         }
     }
 

@@ -36,7 +36,7 @@ import routes.request.Outcome;
  * @param n answers asked for
  * @param user the client's own {@code user} field
  * @param gateway name of the gateway's instance
- * @param affinity why this replica was chosen, such as {@code home}, {@code spill}, {@code only_one}
+ * @param affinity why this replica was chosen, such as {@code home}, {@code spill_full}, {@code only_one}
  * @param fallbackFrom the model that could not serve the request, whose fallback {@code modelServed} is
  */
 @JsonNaming(PropertyNamingStrategies.SnakeCaseStrategy.class)

@@ -14,6 +14,8 @@ import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.LongRange;
 import net.jqwik.api.constraints.Size;
 import org.junit.jupiter.api.Test;
+import routes.replica.Backlog;
+import routes.replica.Load;
 import routes.request.PrefixLevels;
 
 class NestedRendezvousTest {
@@ -29,6 +31,7 @@ class NestedRendezvousTest {
         int inFlight;
         int foreign;
         int foreignWaiting;
+        int awaited;
         long wait;
 
         Modelled(long number) {
@@ -61,8 +64,18 @@ class NestedRendezvousTest {
         }
 
         @Override
-        public long waitNanos(int needed) {
+        public long waitNanos(int needed, int ahead) {
             return wait;
+        }
+
+        @Override
+        public int awaited() {
+            return awaited;
+        }
+
+        @Override
+        public void awaited(int more) {
+            awaited += more;
         }
 
         @Override
@@ -71,14 +84,14 @@ class NestedRendezvousTest {
         }
     }
 
-    private final Choice choice = new Choice(1);
+    private final Choice choice = new Choice();
     private long now = -5 * SECOND;
     private NestedRendezvous rule = rule(1);
     private Modelled[] pool = pool(8);
 
     private NestedRendezvous rule(int gateways) {
         Tuning.Homes homes = new Tuning.Homes(Duration.ofSeconds(5), Duration.ofSeconds(300), 32_768, gateways);
-        return new NestedRendezvous(new Tuning(homes, Tuning.DEFAULTS.price(), Tuning.DEFAULTS.slack()), now);
+        return new NestedRendezvous(new Tuning(homes, Tuning.DEFAULTS.price(), Tuning.DEFAULTS.slack(), false), now);
     }
 
     private static Modelled[] pool(int size) {
@@ -98,15 +111,15 @@ class NestedRendezvousTest {
         int count = 0;
         for (int depth = 256; depth <= systemTokens; depth *= 2) {
             tokens[count] = depth;
-            hashes[count++] = NestedRendezvous.mix(system, depth);
+            hashes[count++] = Strategy.mix(system, depth);
         }
         tokens[count] = systemTokens + 300;
-        hashes[count++] = NestedRendezvous.mix(NestedRendezvous.mix(system, 1), user);
+        hashes[count++] = Strategy.mix(Strategy.mix(system, 1), user);
         return PrefixLevels.of(count, tokens, hashes, total, earlier);
     }
 
     private int choose(PrefixLevels levels) {
-        return rule.choose(levels, pool, ALL, now, choice);
+        return rule.choose(levels, pool, ALL, 1, now, choice);
     }
 
     private int send(PrefixLevels levels) {
@@ -122,9 +135,9 @@ class NestedRendezvousTest {
         Random users = new Random(system);
         for (int i = 0; i < perSecond * 1500; i++) {
             now += (long) (SECOND / perSecond);
-            Choice each = new Choice(1);
+            Choice each = new Choice();
             PrefixLevels levels = prompt(system, systemTokens, users.nextLong());
-            int chosen = of.choose(levels, pool, ALL, now, each);
+            int chosen = of.choose(levels, pool, ALL, 1, now, each);
             of.dispatched(levels, pool[chosen], each, now);
             each.ended(now);
         }
@@ -143,7 +156,7 @@ class NestedRendezvousTest {
             now += (long) (SECOND / perSecond);
             PrefixLevels levels = prompt(tenant(random), 2048, random.nextLong());
             NestedRendezvous gateway = gateways[random.nextInt(gateways.length)];
-            int chosen = gateway.choose(levels, pool, ALL, now, choice);
+            int chosen = gateway.choose(levels, pool, ALL, 1, now, choice);
             gateway.dispatched(levels, pool[chosen], choice, now);
             choice.ended(now);
         }
@@ -231,12 +244,12 @@ class NestedRendezvousTest {
         NestedRendezvous there = rule(2);
         useMany(16_000, 20, here, there);
         Random random = new Random(3);
-        Choice other = new Choice(1);
+        Choice other = new Choice();
         int agreed = 0;
         for (int i = 0; i < 2000; i++) {
             PrefixLevels levels = prompt(tenant(random), 2048, random.nextLong());
-            here.choose(levels, pool, ALL, now, choice);
-            there.choose(levels, pool, ALL, now, other);
+            here.choose(levels, pool, ALL, 1, now, choice);
+            there.choose(levels, pool, ALL, 1, now, other);
             agreed += choice.home() == other.home() ? 1 : 0;
         }
         assertThat(agreed / 2000.0).isGreaterThanOrEqualTo(0.94);
@@ -245,13 +258,13 @@ class NestedRendezvousTest {
     @Test
     void gatewaysWithTheSameHistoryChooseTheSame() {
         NestedRendezvous there = rule(1);
-        Choice other = new Choice(1);
+        Choice other = new Choice();
         Random random = new Random(4);
         for (int i = 0; i < 5000; i++) {
             now += SECOND / 20;
             PrefixLevels levels = prompt(tenant(random), 2048, random.nextInt(50));
             int chosen = choose(levels);
-            assertThat(there.choose(levels, pool, ALL, now, other)).isEqualTo(chosen);
+            assertThat(there.choose(levels, pool, ALL, 1, now, other)).isEqualTo(chosen);
             rule.dispatched(levels, pool[chosen], choice, now);
             there.dispatched(levels, pool[chosen], other, now);
             choice.ended(now);
@@ -269,7 +282,7 @@ class NestedRendezvousTest {
         for (int user = 0; user < 300; user++) {
             PrefixLevels levels = prompt(user % 3, 2048, user);
             Modelled before = pool[choose(levels)];
-            assertThat(reversed[rule.choose(levels, reversed, ALL, now, choice)])
+            assertThat(reversed[rule.choose(levels, reversed, ALL, 1, now, choice)])
                     .isSameAs(before);
         }
     }
@@ -289,7 +302,7 @@ class NestedRendezvousTest {
                 PrefixLevels levels = prompt(tenant(random), 2048, random.nextLong());
                 choose(levels);
                 int before = choice.home();
-                rule.choose(levels, pool, ~(1L << gone), now, choice);
+                rule.choose(levels, pool, ~(1L << gone), 1, now, choice);
                 boolean moves = choice.home() != before;
                 moved += moves ? 1 : 0;
                 movedOfOthers += moves && before != gone ? 1 : 0;
@@ -324,9 +337,9 @@ class NestedRendezvousTest {
     void requestsOfOthersCountLikeOurs() {
         PrefixLevels levels = prompt(1, 256, 1);
         int home = send(levels);
-        pool[home].inFlight = 20;
+        pool[home].inFlight = 8;
         assertThat(choose(levels)).isEqualTo(home);
-        pool[home].foreign = 30;
+        pool[home].foreign = 12;
         assertThat(choose(levels)).isNotEqualTo(home);
         pool[home].foreign = 0;
         pool[home].foreignWaiting = 5;
@@ -364,10 +377,10 @@ class NestedRendezvousTest {
         assertThat(choice.why()).isEqualTo(Choice.Why.HOME);
         pool[first].backlog.sent(1000);
         assertThat(choose(levels)).isEqualTo(first);
-        pool[first].backlog.sent(100);
+        pool[first].backlog.sent(300);
         assertThat(choose(levels)).isNotEqualTo(first);
         int second = choose(levels);
-        pool[second].backlog.sent(1100);
+        pool[second].backlog.sent(1400);
         assertThat(choose(levels)).isNotIn(first, second);
     }
 
@@ -484,26 +497,26 @@ class NestedRendezvousTest {
     void withoutCandidatesThereIsNobody() {
         PrefixLevels levels = prompt(1, 1024, 1);
         choose(levels);
-        assertThat(rule.choose(levels, pool, 0, now, choice)).isEqualTo(NestedRendezvous.NOBODY);
-        assertThat(choice.index()).isEqualTo(NestedRendezvous.NOBODY);
+        assertThat(rule.choose(levels, pool, 0, 1, now, choice)).isEqualTo(Strategy.NOBODY);
+        assertThat(choice.index()).isEqualTo(Strategy.NOBODY);
         assertThat(choice.why()).isEqualTo(Choice.Why.NOBODY);
-        assertThat(rule.choose(levels, new Load[0], ALL, now, choice)).isEqualTo(NestedRendezvous.NOBODY);
-        assertThat(rule.choose(levels, pool(2), ~3L, now, choice)).isEqualTo(NestedRendezvous.NOBODY);
+        assertThat(rule.choose(levels, new Load[0], ALL, 1, now, choice)).isEqualTo(Strategy.NOBODY);
+        assertThat(rule.choose(levels, pool(2), ~3L, 1, now, choice)).isEqualTo(Strategy.NOBODY);
     }
 
     @Test
     void aHomeThatIsOutIsReplacedByOneAndReturnedTo() {
         PrefixLevels levels = prompt(1, 1024, 1);
         int home = send(levels);
-        int other = rule.choose(levels, pool, ~(1L << home), now, choice);
+        int other = rule.choose(levels, pool, ~(1L << home), 1, now, choice);
         assertThat(other).isNotEqualTo(home);
         assertThat(choice.why()).isEqualTo(Choice.Why.HOME_UNAVAILABLE);
         assertThat(choice.home()).isEqualTo(other);
         assertThat(choose(levels)).isEqualTo(home);
         int third = (home + 1) % pool.length == other ? (home + 2) % pool.length : (home + 1) % pool.length;
-        assertThat(rule.choose(levels, pool, ~(1L << third), now, choice)).isEqualTo(home);
+        assertThat(rule.choose(levels, pool, ~(1L << third), 1, now, choice)).isEqualTo(home);
         assertThat(choice.why()).isEqualTo(Choice.Why.HOME);
-        assertThat(rule.choose(levels, pool, 1L << third, now, choice)).isEqualTo(third);
+        assertThat(rule.choose(levels, pool, 1L << third, 1, now, choice)).isEqualTo(third);
         assertThat(choice.why()).isEqualTo(Choice.Why.ONLY_ONE);
     }
 
@@ -515,7 +528,7 @@ class NestedRendezvousTest {
             counts[choose(PrefixLevels.NONE)]++;
         }
         assertThat(choice.why()).isEqualTo(Choice.Why.NO_PREFIX);
-        assertThat(choice.home()).isEqualTo(NestedRendezvous.NOBODY);
+        assertThat(choice.home()).isEqualTo(Strategy.NOBODY);
         assertThat(Arrays.stream(counts).min().orElseThrow()).isGreaterThan(180);
         pool[3].backlog.sent(10_000);
         for (int i = 0; i < 100; i++) {
@@ -539,15 +552,15 @@ class NestedRendezvousTest {
         }
         send(prompt(seed, 2048, 1));
         PrefixLevels levels = prompt(seed, 2048, seed % 3);
-        Choice again = new Choice(1);
-        int chosen = rule.choose(levels, pool, candidates, now, choice);
+        Choice again = new Choice();
+        int chosen = rule.choose(levels, pool, candidates, 1, now, choice);
         for (int i = 0; i < 3; i++) {
             choose(prompt(seed + i, 512, i));
-            rule.choose(levels, pool, candidates, now, again);
+            rule.choose(levels, pool, candidates, 1, now, again);
         }
         assertThat(again.index()).isEqualTo(chosen);
-        Choice fresh = new Choice(1);
-        rule.choose(levels, pool, candidates, now, fresh);
+        Choice fresh = new Choice();
+        rule.choose(levels, pool, candidates, 1, now, fresh);
         assertThat(fresh).usingRecursiveComparison().isEqualTo(again);
         if (chosen >= 0) {
             assertThat(candidates & 1L << chosen).isNotZero();
@@ -595,8 +608,8 @@ class NestedRendezvousTest {
         assertThat(choose(huge)).isNotNegative();
         assertThat(Double.isFinite(choice.cost())).isTrue();
         for (int only = 0; only < pool.length; only++) {
-            assertThat(rule.choose(huge, pool, 1L << only, now, choice)).isEqualTo(only);
-            assertThat(rule.choose(PrefixLevels.NONE, pool, 1L << only, now, choice))
+            assertThat(rule.choose(huge, pool, 1L << only, 1, now, choice)).isEqualTo(only);
+            assertThat(rule.choose(PrefixLevels.NONE, pool, 1L << only, 1, now, choice))
                     .isEqualTo(only);
         }
         now += Duration.ofDays(10_000).toNanos();
@@ -610,11 +623,10 @@ class NestedRendezvousTest {
     @Test
     void numbersOutOfRangeAreRefused() {
         assertThatThrownBy(() -> Tuning.DEFAULTS.withGateways(0)).hasMessage("gateways: 0 (expected: >= 1)");
-        assertThatThrownBy(() -> new Tuning.Slack(Double.NaN, 0)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> new Tuning.Slack(Double.NaN, 0, 0)).isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> new Tuning.Price(2, 0, 64, 2000, 8000)).isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> new Tuning.Homes(Duration.ZERO, Duration.ofSeconds(1), 1024, 1))
                 .isInstanceOf(IllegalArgumentException.class);
-        assertThatThrownBy(() -> new Choice(0)).isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> PrefixLevels.of(2, new int[] {2, 1}, new long[2], 10, 0))
                 .isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> PrefixLevels.of(1, new int[] {11}, new long[1], 10, 0))

@@ -163,7 +163,7 @@ class RetryJourneyTest {
         JsonNode line = UsageLines.of(gateway, "fresh-" + name);
         UsageLines.assertEnd(line, "success", 200, null);
         assertThat(line.path("attempts").asInt()).isBetween(2, 4);
-        assertThat(line.path("affinity").asText()).isEqualTo("spill");
+        assertThat(line.path("affinity").asText()).isEqualTo("only_one");
     }
 
     @ParameterizedTest
@@ -246,7 +246,7 @@ class RetryJourneyTest {
             assertThat(line.path("replica").asText()).isEqualTo(two.url());
             int tries = line.path("attempts").asInt();
             // two tries at home: the first met a connection that an earlier test had closed
-            assertThat(line.path("affinity").asText()).isIn("home", tries == 1 ? "home" : "spill");
+            assertThat(line.path("affinity").asText()).isEqualTo(tries == 1 ? "home" : "only_one");
             attempts.add(tries);
         }
         assertThat(attempts).contains(1, 2).allMatch(tries -> tries <= 2);

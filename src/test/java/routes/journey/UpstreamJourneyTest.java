@@ -255,6 +255,9 @@ class UpstreamJourneyTest {
 
                     @Override
                     public void answered() {}
+
+                    @Override
+                    public void firstToken() {}
                 });
         try (TestGateway gateway = builder()
                 .bean("again", again)

@@ -236,11 +236,11 @@ class ReplicasTest {
     @Test
     void othersRequestsTakeRoom() {
         Replica replica = replicas.replica(ReplicaAddress.parse("http://127.0.0.1:8000"), 4);
-        replica.foreign(3);
+        replica.foreign(3, 0);
         assertThat(replica.tryAcquire(1)).isTrue();
         assertThat(replica.hasFree(1)).isFalse();
         assertThat(replica.tryAcquire(1)).isFalse();
-        replica.foreign(0);
+        replica.foreign(0, 0);
         assertThat(replica.tryAcquire(3)).isTrue();
     }
 
@@ -277,7 +277,7 @@ class ReplicasTest {
         assertThat(freed).as("nobody waits").isEmpty();
         replica.wanted(1);
         replica.up(true);
-        replica.foreign(1);
+        replica.foreign(1, 0);
         replica.limit(2);
         replica.suspect(true);
         assertThat(freed).hasSize(4).containsOnly(replica);

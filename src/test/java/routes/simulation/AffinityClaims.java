@@ -109,6 +109,16 @@ abstract class AffinityClaims {
     }
 
     @Test
+    void waitingAtTheGatewayIsAsGoodAsInTheReplicas() {
+        for (Workload workload : List.of(Workload.MIXED, Workload.RAG)) {
+            Outcome inReplicas = trials.of(Rule.NESTED, workload);
+            Outcome atGateway = trials.of(Rule.QUEUED, workload);
+            assertThat(atGateway.hitShare()).as("%s", workload).isGreaterThanOrEqualTo(inReplicas.hitShare() - 0.01);
+            assertThat(atGateway.ttftP99()).as("%s", workload).isLessThanOrEqualTo(1.25 * inReplicas.ttftP99());
+        }
+    }
+
+    @Test
     void rulesThatLackAPartFail() {
         for (Rule control : List.of(Rule.SETS_OF_ONE, Rule.SYSTEM_KEYS, Rule.SPILL)) {
             assertThat(hitsEnough(control, Workload.MIXED)).as("%s", control).isFalse();

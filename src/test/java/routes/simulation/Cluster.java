@@ -2,13 +2,16 @@ package routes.simulation;
 
 import java.util.List;
 import java.util.Random;
-import routes.affinity.Rendezvous;
+import routes.affinity.Choice;
+import routes.affinity.FirstFree;
+import routes.affinity.Strategy;
 import routes.queue.Pool;
 import routes.queue.Queue;
 import routes.queue.Waiter;
 import routes.replica.Replica;
 import routes.replica.ReplicaAddress;
 import routes.replica.Replicas;
+import routes.request.PrefixLevels;
 
 /**
  * A gateway with one pool of modelled replicas. The queue, the replicas' slots and the rule are the product's own; a replica
@@ -40,6 +43,8 @@ final class Cluster {
     private final Queue queue;
     private final Pool pool;
     private final Replica[] replicas;
+    private final Strategy rule = new FirstFree(FirstFree.Order.RENDEZVOUS);
+    private final Choice choice = new Choice();
     private double busySlotSeconds;
     private double lastChange;
     /** Moments at which a slot was free although somebody waited. */
@@ -61,7 +66,7 @@ final class Cluster {
     void offer(Job job) {
         job.tenant().asked++;
         double came = time.seconds();
-        int chosen = Rendezvous.choose(job.key(), replicas, 0, 1);
+        int chosen = choose(job, 1);
         if (chosen >= 0 && !replicas[chosen].isWanted()) {
             account();
             replicas[chosen].tryAcquire(1);
@@ -75,6 +80,12 @@ final class Cluster {
             }
         }
         check();
+    }
+
+    private int choose(Job job, int slots) {
+        PrefixLevels levels = PrefixLevels.of(1, new int[1], new long[] {job.key()}, job.promptTokens(), 0);
+        int chosen = rule.choose(levels, replicas, -1, slots, time.now(), choice);
+        return replicas[chosen].hasFree(slots) ? chosen : Queue.WAIT;
     }
 
     private void run(Job job, int chosen, double came) {
@@ -167,7 +178,7 @@ final class Cluster {
 
         @Override
         protected int choose(int slots) {
-            return Rendezvous.choose(job.key(), replicas, 0, slots);
+            return Cluster.this.choose(job, slots);
         }
 
         @Override

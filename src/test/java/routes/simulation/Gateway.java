@@ -90,7 +90,7 @@ final class Gateway {
     }
 
     /** The first of those that wait whose choice has room go. */
-    private void askAgain() {
+    void askAgain() {
         int scanned = 0;
         for (Iterator<Turn> each = held.iterator(); each.hasNext() && scanned < SCANNED; scanned++) {
             Turn turn = each.next();

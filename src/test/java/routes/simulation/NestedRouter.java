@@ -3,18 +3,20 @@ package routes.simulation;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
-import routes.affinity.Backlog;
 import routes.affinity.Choice;
-import routes.affinity.Load;
 import routes.affinity.NestedRendezvous;
 import routes.affinity.Tuning;
+import routes.replica.Backlog;
+import routes.replica.Load;
 import routes.request.PrefixLevels;
 
-/** The product's rule, {@link NestedRendezvous}. Nobody waits at the gateway here: the price of waiting is not simulated. */
+/** The product's rule, {@link NestedRendezvous}. Nobody waits at the gateway here, but in the replicas. */
 final class NestedRouter implements Router {
 
     enum Variant {
         PRODUCT,
+        /** Follows what replicas report to have had cached. */
+        LEARNED,
         /** Must be worse: however often a prefix is used, it has one home. */
         SETS_OF_ONE,
         /** Must be worse: conversations of one system prompt are not told apart. */
@@ -56,9 +58,17 @@ final class NestedRouter implements Router {
         }
 
         @Override
-        public long waitNanos(int slots) {
+        public long waitNanos(int slots, int ahead) {
             return 0;
         }
+
+        @Override
+        public int awaited() {
+            return 0;
+        }
+
+        @Override
+        public void awaited(int more) {}
 
         @Override
         public Backlog backlog() {
@@ -70,7 +80,7 @@ final class NestedRouter implements Router {
     private final Variant variant;
     private final NestedRendezvous rule;
     private final Replica[] pool;
-    private final Choice choice = new Choice(1);
+    private final Choice choice = new Choice();
     private final Map<Turn, Choice> attempts = new HashMap<>();
 
     NestedRouter(Gateway gateway, Variant variant) {
@@ -83,12 +93,16 @@ final class NestedRouter implements Router {
         Tuning.Homes homes = Tuning.DEFAULTS.homes();
         Tuning.Homes ones = new Tuning.Homes(Duration.ofNanos(1), homes.halfLife(), homes.prefixes(), homes.gateways());
         Tuning tuning = variant == Variant.SETS_OF_ONE
-                ? new Tuning(ones, Tuning.DEFAULTS.price(), Tuning.DEFAULTS.slack())
-                : Tuning.DEFAULTS;
+                ? new Tuning(ones, Tuning.DEFAULTS.price(), Tuning.DEFAULTS.slack(), false)
+                : new Tuning(homes, Tuning.DEFAULTS.price(), Tuning.DEFAULTS.slack(), variant == Variant.LEARNED);
         rule = new NestedRendezvous(tuning.withGateways(gateway.fleet.setup.gateways()), 0);
     }
 
     private PrefixLevels levels(Turn turn) {
+        return levels(turn, variant);
+    }
+
+    static PrefixLevels levels(Turn turn, Variant variant) {
         int[] tokens = new int[24];
         long[] hashes = new long[24];
         Chain prompt = turn.prompt;
@@ -136,15 +150,15 @@ final class NestedRouter implements Router {
 
     @Override
     public int choose(Turn turn) {
-        return rule.choose(levels(turn), pool, up(), now(), choice);
+        return rule.choose(levels(turn), pool, up(), 1, now(), choice);
     }
 
     @Override
     public void dispatched(Turn turn) {
-        Choice of = new Choice(1);
+        Choice of = new Choice();
         // in flight counts already
         gateway.inFlight[turn.replica]--;
-        rule.choose(levels(turn), pool, up(), now(), of);
+        rule.choose(levels(turn), pool, up(), 1, now(), of);
         gateway.inFlight[turn.replica]++;
         rule.dispatched(levels(turn), pool[turn.replica], of, now());
         attempts.put(turn, of);
@@ -157,7 +171,11 @@ final class NestedRouter implements Router {
 
     @Override
     public void ended(Turn turn) {
-        attempts.remove(turn).ended(now());
+        Choice of = attempts.remove(turn);
+        of.ended(now());
+        if (turn.cachedTokens >= 0) {
+            rule.reported(of, turn.cachedTokens);
+        }
     }
 
     @Override

@@ -6,6 +6,8 @@ import java.util.function.Function;
 enum Rule {
     ORACLE("oracle", gateway -> new Peers.Oracle(gateway, 4)),
     NESTED("nested rendezvous", gateway -> new NestedRouter(gateway, NestedRouter.Variant.PRODUCT)),
+    QUEUED("nested, queue at the gateway", gateway -> new QueuedRouter(gateway, Engine.SLOTS)),
+    LEARNED("nested, learned warmth", gateway -> new NestedRouter(gateway, NestedRouter.Variant.LEARNED)),
     LLM_D("llm-d 2:2:3", Peers.LlmD::new),
     SGLANG("SGLang cache_aware", Peers.SgLang::new),
     CHWBL("CHWBL 1.25", Peers.BoundedLoads::new),

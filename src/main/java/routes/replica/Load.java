@@ -1,7 +1,7 @@
-package routes.affinity;
+package routes.replica;
 
 /**
- * One replica as {@link NestedRendezvous} sees it: who it is and how busy.
+ * One replica as a rule of choice sees it: who it is and how busy.
  *
  * <p><b>Threading:</b> any thread, and without a lock: asked under the queue's.
  */
@@ -23,11 +23,18 @@ public interface Load {
     int foreignWaiting();
 
     /**
-     * Expected time until slots are free: 0 when they are; else such as {@link Backlog#waitNanos} says.
+     * Expected time until slots are free: 0 when they are and nobody waits for them; else such as {@link Backlog#waitNanos} says.
      *
      * @param slots that are needed, {@link #slots()} at most
+     * @param ahead slots that others wait for and get first
      */
-    long waitNanos(int slots);
+    long waitNanos(int slots, int ahead);
+
+    /** Slots of this replica that requests in this gateway's queue hope for. */
+    int awaited();
+
+    /** More or fewer of them. */
+    void awaited(int more);
 
     Backlog backlog();
 }

@@ -1,4 +1,4 @@
-package routes.affinity;
+package routes.replica;
 
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -31,18 +31,20 @@ public final class Backlog {
         return tokens.get();
     }
 
-    void sent(long uncached) {
+    /** A request without a first token yet. */
+    public void sent(long uncached) {
         requests.incrementAndGet();
         tokens.addAndGet(uncached);
     }
 
-    void answered(long uncached) {
+    /** Its first token has come, or it has ended without one. */
+    public void answered(long uncached) {
         requests.decrementAndGet();
         tokens.addAndGet(-uncached);
     }
 
-    /** A request has held its slots for so long. */
-    void held(long nanos) {
+    /** A request that was answered has held its slots for so long. */
+    public void held(long nanos) {
         // two threads at once lose one of many samples
         long mean = meanHeldNanos;
         meanHeldNanos = mean == 0 ? Math.max(1, nanos) : mean + Math.round((nanos - mean) * NEWEST);

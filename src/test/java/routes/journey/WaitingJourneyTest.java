@@ -1,0 +1,162 @@
+package routes.journey;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import routes.affinity.Affinities;
+import routes.affinity.HotPrefix;
+import routes.fixture.FakeReplica;
+import routes.fixture.RawClient;
+import routes.fixture.RawResponse;
+import routes.fixture.Requests;
+import routes.fixture.Scripts;
+import routes.replica.Replica;
+import routes.replica.Replicas;
+
+/** Waiting has a price: what is cheap to compute moves on at once, what is dear waits a little for its home. */
+class WaitingJourneyTest {
+
+    /** 20 KB, so about 5,000 tokens. */
+    private static final String LONG = "A long document about everything. ".repeat(600);
+
+    private FakeReplica one;
+    private FakeReplica two;
+
+    @BeforeEach
+    void start() throws Exception {
+        one = FakeReplica.start();
+        two = FakeReplica.start();
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        one.close();
+        two.close();
+    }
+
+    private TestGateway gateway(String queue) {
+        return TestGateway.builder()
+                .modelWith(queue, "m1", one.url() + "?slots=1", two.url() + "?slots=1")
+                .start();
+    }
+
+    private static Requests ask(String prompt, String id) {
+        return Requests.chat("m1", prompt, false).key(TestGateway.KEY).header("X-Request-Id", id);
+    }
+
+    private FakeReplica homeOf(TestGateway gateway, String id) throws Exception {
+        return UsageLines.of(gateway, id).path("replica").asText().equals(one.url()) ? one : two;
+    }
+
+    private FakeReplica other(FakeReplica than) {
+        return than == one ? two : one;
+    }
+
+    @Test
+    void aLongWarmPromptWaitsForItsHomeAndASmallOneMovesOnAtOnce() throws Exception {
+        CountDownLatch go = new CountDownLatch(1);
+        try (TestGateway gateway = gateway("queueLimit: 9");
+                RawClient first = RawClient.connect(gateway.port());
+                RawClient second = RawClient.connect(gateway.port());
+                RawClient third = RawClient.connect(gateway.port())) {
+            assertThat(first.exchange(ask(LONG, "warm")).status()).isEqualTo(200);
+            FakeReplica home = homeOf(gateway, "warm");
+            home.answering(Scripts.holding(go));
+            first.send(ask(LONG, "holds"));
+            TestGateway.await(() -> home.active() == 1, "the home is full");
+            second.send(ask(LONG, "waits"));
+            TestGateway.await(() -> gateway.queued() == 1, "the long one waits");
+
+            assertThat(third.exchange(ask("hello", "small")).status()).isEqualTo(200);
+
+            go.countDown();
+            assertThat(first.response().status()).isEqualTo(200);
+            assertThat(second.response().status()).isEqualTo(200);
+            assertThat(UsageLines.of(gateway, "waits").path("queue_ms").isNumber())
+                    .isTrue();
+            JsonNode small = UsageLines.of(gateway, "small");
+            assertThat(small.path("replica").asText()).isEqualTo(other(home).url());
+            assertThat(small.path("queue_ms").asDouble()).isLessThan(500);
+            assertGaugesAreQuiet(gateway);
+        }
+    }
+
+    @Test
+    void whoseHomeNeverFreesIsServedElsewhere() throws Exception {
+        CountDownLatch never = new CountDownLatch(1);
+        try (TestGateway gateway = gateway("queueLimit: 9");
+                RawClient first = RawClient.connect(gateway.port());
+                RawClient second = RawClient.connect(gateway.port())) {
+            assertThat(first.exchange(ask(LONG, "warm")).status()).isEqualTo(200);
+            FakeReplica home = homeOf(gateway, "warm");
+            home.answering(Scripts.holding(never));
+            first.send(ask(LONG, "holds"));
+            TestGateway.await(() -> home.active() == 1, "the home is full");
+
+            assertThat(second.exchange(ask(LONG, "leaves")).status()).isEqualTo(200);
+            never.countDown();
+            assertThat(first.response().status()).isEqualTo(200);
+            JsonNode line = UsageLines.of(gateway, "leaves");
+            assertThat(line.path("replica").asText()).isEqualTo(other(home).url());
+            assertThat(line.path("affinity").asText()).isEqualTo("spill_full");
+            assertGaugesAreQuiet(gateway);
+        }
+    }
+
+    @Test
+    void whereNobodyMayWaitNobodyIsRefusedForTheSakeOfItsHome() throws Exception {
+        CountDownLatch go = new CountDownLatch(1);
+        try (TestGateway gateway = gateway("queueLimit: 0");
+                RawClient first = RawClient.connect(gateway.port());
+                RawClient second = RawClient.connect(gateway.port())) {
+            assertThat(first.exchange(ask(LONG, "warm")).status()).isEqualTo(200);
+            FakeReplica home = homeOf(gateway, "warm");
+            home.answering(Scripts.holding(go));
+            first.send(ask(LONG, "holds"));
+            TestGateway.await(() -> home.active() == 1, "the home is full");
+
+            RawResponse answer = second.exchange(ask(LONG, "leaves"));
+            assertThat(answer.status()).as("%s", answer).isEqualTo(200);
+            go.countDown();
+            assertThat(first.response().status()).isEqualTo(200);
+            assertThat(UsageLines.of(gateway, "leaves").path("affinity").asText())
+                    .isEqualTo("spill_full");
+            assertGaugesAreQuiet(gateway);
+        }
+    }
+
+    @Test
+    void theHottestPrefixesAreKnownByTheirHashes() throws Exception {
+        try (TestGateway gateway = gateway("queueLimit: 9");
+                RawClient client = RawClient.connect(gateway.port())) {
+            for (int i = 0; i < 3; i++) {
+                assertThat(client.exchange(ask("hello", "again-" + i)).status()).isEqualTo(200);
+            }
+            assertThat(client.exchange(ask("another", "once")).status()).isEqualTo(200);
+
+            assertThat(gateway.bean(Affinities.class).hottest(10)).containsOnlyKeys("m1");
+            assertThat(gateway.bean(Affinities.class).hottest(10).get("m1"))
+                    .hasSize(2)
+                    .isSortedAccordingTo((a, b) -> Double.compare(b.uses(), a.uses()))
+                    .allSatisfy(prefix -> assertThat(prefix.homes()).isEqualTo(1));
+            assertThat(gateway.bean(Affinities.class).hottest(1).get("m1"))
+                    .extracting(HotPrefix::uses)
+                    .singleElement()
+                    .satisfies(uses -> assertThat(uses).isPositive());
+        }
+    }
+
+    private static void assertGaugesAreQuiet(TestGateway gateway) {
+        TestGateway.await(() -> gateway.queued() == 0, "nobody waits");
+        for (Replica replica : gateway.bean(Replicas.class).all()) {
+            TestGateway.await(() -> replica.inFlight() == 0, "no slot is taken");
+            TestGateway.await(() -> replica.backlog().requests() == 0, "no prompt is to be computed");
+            assertThat(replica.backlog().tokens()).isZero();
+            assertThat(replica.awaited()).isZero();
+        }
+    }
+}
