@@ -21,6 +21,7 @@ import routes.address.KubernetesWatch;
 import routes.address.NameWatch;
 import routes.affinity.Affinities;
 import routes.affinity.AffinityBalancer;
+import routes.affinity.AffinitySection;
 import routes.affinity.Breakers;
 import routes.affinity.RetryPolicy;
 import routes.auth.AuthStep;
@@ -42,9 +43,14 @@ import routes.replica.Replicas;
 import routes.request.ApiKey;
 import routes.request.BodyBudget;
 import routes.request.CacheSalts;
-import routes.telemetry.Counters;
+import routes.telemetry.ConsoleSection;
 import routes.telemetry.Gauges;
+import routes.telemetry.KeysSection;
+import routes.telemetry.PoolsCheck;
+import routes.telemetry.PoolsSection;
 import routes.telemetry.Readiness;
+import routes.telemetry.ReadyWhen;
+import routes.telemetry.RequestMeters;
 import routes.usage.UsageJournal;
 import routes.vllm.UpstreamSettings;
 
@@ -71,10 +77,10 @@ public final class GatewayConfiguration implements CamelConfiguration {
         Keys keys = new Keys(keys(context, settings, quotas, new CacheSalts(settings.text(Setting.CACHE_SALT_SECRET))));
         Queue queue = new Queue(System::nanoTime);
         Replicas replicas = new Replicas(queue::freed);
-        Counters counters = new Counters();
+        RequestMeters meters = new RequestMeters();
         BodyBudget budget = new BodyBudget(settings.bytes(Setting.BODY_BUDGET_BYTES));
         UsageJournal journal = journal(settings);
-        UsageAccount account = new UsageAccount(journal, counters, settings.text(Setting.NAME));
+        UsageAccount account = new UsageAccount(journal, meters, settings.text(Setting.NAME));
         Door door = new Door(loops, settings, budget, account::finished);
 
         registry.bind("eventLoops", EventLoops.class, loops);
@@ -116,8 +122,11 @@ public final class GatewayConfiguration implements CamelConfiguration {
                         queue, replicas, breakers, retries, affinities, settings.integer(Setting.AFFINITY_GATEWAYS)));
 
         context.getTypeConverterRegistry().addTypeConverters(new RequestConverters());
+        ModelReplicas models = new ModelReplicas(context);
+        ReadyWhen policy = ReadyWhen.of(settings.text(Setting.READY_WHEN));
         HealthCheckRegistry checks = HealthCheckRegistry.get(context);
         if (checks != null) {
+            checks.register(new PoolsCheck(models, policy));
             checks.register(new Readiness(() -> !door.listening().isEmpty(), door::isDraining));
         }
         Runnable stopWatching = () -> {
@@ -131,13 +140,14 @@ public final class GatewayConfiguration implements CamelConfiguration {
         context.addStartupListener((started, already) -> meters(
                 started,
                 affinities,
-                gauges -> gauges.requests(counters)
+                gauges -> gauges.requests(meters, queue)
                         .replicas(replicas, breakers::breaker)
                         .gauge(
                                 "dromedary.requests.in.flight",
                                 "Requests between their head and their end.",
                                 door::inFlight)
-                        .queue(queue)
+                        .pools(queue, meters)
+                        .refusals(quotas)
                         .gauge(
                                 "dromedary.keys.requests.running",
                                 "Requests that count against the concurrency of a key or tenant with limits.",
@@ -149,6 +159,11 @@ public final class GatewayConfiguration implements CamelConfiguration {
                                 "Usage lines reserved and not yet in the file.",
                                 journal::pending)
                         .counter("dromedary.usage.lines.written", "Usage lines in the file.", journal::written)));
+        if (settings.flag(Setting.CONSOLE)) {
+            ConsoleSection pools = new PoolsSection(
+                    queue, models, replica -> breakers.breaker(replica).getState());
+            Console.open(context, List.of(pools, new AffinitySection(affinities), new KeysSection(quotas)));
+        }
         DemoReplicas demo = new DemoReplicas(context, settings);
         // before routes are read, which ask for their addresses
         demo.start();

@@ -6,7 +6,7 @@ import routes.request.ApiKey;
 import routes.request.InferenceRequest;
 import routes.request.Outcome;
 import routes.request.Prompt;
-import routes.telemetry.Counters;
+import routes.telemetry.RequestMeters;
 import routes.usage.UsageJournal;
 import routes.usage.UsageRecord;
 
@@ -18,12 +18,12 @@ import routes.usage.UsageRecord;
 final class UsageAccount {
 
     private final UsageJournal journal;
-    private final Counters counters;
+    private final RequestMeters meters;
     private final String gateway;
 
-    UsageAccount(UsageJournal journal, Counters counters, String gateway) {
+    UsageAccount(UsageJournal journal, RequestMeters meters, String gateway) {
         this.journal = journal;
-        this.counters = counters;
+        this.meters = meters;
         this.gateway = gateway;
     }
 
@@ -32,7 +32,7 @@ final class UsageAccount {
         if (outcome == null) {
             throw new IllegalStateException("the request has not ended");
         }
-        counters.count(outcome, request.getErrorCode());
+        meters.ended(request);
         ApiKey caller = request.caller();
         if (caller != null) {
             journal.append(record(request, caller, outcome));

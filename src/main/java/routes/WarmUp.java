@@ -40,7 +40,7 @@ import routes.quota.Terms;
 import routes.replica.Replicas;
 import routes.request.ApiKey;
 import routes.request.BodyBudget;
-import routes.telemetry.Counters;
+import routes.telemetry.RequestMeters;
 import routes.usage.UsageJournal;
 import routes.vllm.UpstreamSettings;
 
@@ -123,7 +123,8 @@ final class WarmUp implements StartupListener, Runnable {
         // never started: it takes records and writes nothing
         UsageJournal journal = new UsageJournal(new UsageJournal.Settings(
                 Path.of("warm-up"), 8 * MOST_ROUNDS, settings.duration(Setting.USAGE_FLUSH_INTERVAL)));
-        Door door = new Door(loops, settings, budget, new UsageAccount(journal, new Counters(), "warm-up")::finished);
+        Door door =
+                new Door(loops, settings, budget, new UsageAccount(journal, new RequestMeters(), "warm-up")::finished);
         ApiKey key = new ApiKey("warm-up", "warm-up", ApiKey.ALL_MODELS, ApiKey.NEVER, quota());
 
         Registry registry = context.getRegistry();

@@ -56,6 +56,11 @@ public final class Affinities implements MeterBinder {
         counts.forEach((pool, of) -> of.bindTo(registry, pool));
     }
 
+    /** What choices came to, by model. */
+    synchronized Map<String, AffinityCounts> counts() {
+        return new LinkedHashMap<>(counts);
+    }
+
     /** The prefixes of each model that are used most; models with nested rendezvous only. */
     public Map<String, List<HotPrefix>> hottest(int most) {
         Map<String, NestedRendezvous> nested = new LinkedHashMap<>();

@@ -33,6 +33,22 @@ final class AffinityCounts {
         reportedTokens.add(cached);
     }
 
+    long choices(Choice.Why why) {
+        return choices[why.ordinal()].sum();
+    }
+
+    long promptTokens() {
+        return promptTokens.sum();
+    }
+
+    long predictedTokens() {
+        return predictedTokens.sum();
+    }
+
+    long reportedTokens() {
+        return reportedTokens.sum();
+    }
+
     void bindTo(MeterRegistry registry, String pool) {
         for (Choice.Why why : EnumSet.complementOf(EnumSet.of(Choice.Why.NOBODY))) {
             FunctionCounter.builder("dromedary.affinity.choices", choices[why.ordinal()], LongAdder::sum)

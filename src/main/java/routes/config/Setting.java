@@ -24,6 +24,17 @@ public enum Setting {
     MANAGEMENT_HOST("gateway.management.host", Kind.TEXT, "127.0.0.1", "Address of the management port."),
     MANAGEMENT_PORT(
             "gateway.management.port", Kind.INTEGER, "9876", "Port for health and metrics; 0 picks a free one."),
+    READY_WHEN(
+            "gateway.ready-when",
+            Kind.TEXT,
+            "any-pool",
+            "When /observe/health/ready says so, while the gateway doesn't drain: listening; any-pool: and a replica of some"
+                    + " model is up; all-pools: and one of each model is."),
+    CONSOLE(
+            "gateway.console",
+            Kind.FLAG,
+            "false",
+            "Show pools, replicas, queues and what keys have used at /q/dev/dromedary of the management port."),
     NAME("gateway.name", Kind.TEXT, "dromedary", "Name of this gateway in usage lines."),
     WARM_UP(
             "gateway.warm-up",

@@ -64,6 +64,7 @@ public final class Pool {
     private static final double NEWEST = 0.125;
 
     private final String name;
+    private final int index;
     private volatile Bounds bounds = Bounds.DEFAULT;
     private volatile int waiting;
     private volatile long bytes;
@@ -82,13 +83,19 @@ public final class Pool {
     /** The round of the queue in which nobody here could be served. */
     long servedNobodyIn;
 
-    Pool(String name) {
+    Pool(String name, int index) {
         this.name = name;
+        this.index = index;
     }
 
     /** The model's own name. */
     public String name() {
         return name;
+    }
+
+    /** A small number, unique in its queue, for tables of what belongs to pools. */
+    public int index() {
+        return index;
     }
 
     /** Any thread. */

@@ -90,7 +90,7 @@ public final class Queue {
         synchronized (lock) {
             Pool known = pools.get(model);
             if (known == null) {
-                known = new Pool(model);
+                known = new Pool(model, pools.size());
                 pools.put(model, known);
                 onNew.accept(known);
             }

@@ -49,6 +49,14 @@ final class Period {
         return tokens > limitOfTokens || money > limitOfMoney;
     }
 
+    long tokens() {
+        return tokens;
+    }
+
+    long money() {
+        return money;
+    }
+
     boolean isUnused() {
         return tokens == 0 && money == 0;
     }

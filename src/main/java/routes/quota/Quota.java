@@ -146,6 +146,10 @@ public final class Quota {
                 }
             }
         }
+        Quotas in = quotas;
+        if (in != null) {
+            in.refused(refusal.term());
+        }
         throw RefusalText.exception(refusal, ask, requests, tokens);
     }
 

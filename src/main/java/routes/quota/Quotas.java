@@ -2,6 +2,11 @@ package routes.quota;
 
 import java.time.Clock;
 import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -22,6 +27,7 @@ public final class Quotas {
     private final Map<String, Account> keys = new ConcurrentHashMap<>();
     private final Map<String, Account> tenants = new ConcurrentHashMap<>();
     private final LongAdder running = new LongAdder();
+    private final Map<Term, LongAdder> refusals = new EnumMap<>(Term.class);
 
     public Quotas() {
         this(System::nanoTime, Clock.systemUTC());
@@ -34,6 +40,11 @@ public final class Quotas {
     public Quotas(LongSupplier nanoClock, InstantSource calendar) {
         this.nanoClock = nanoClock;
         this.calendar = calendar;
+        for (Term term : Term.values()) {
+            if (term.isLimit()) {
+                refusals.put(term, new LongAdder());
+            }
+        }
     }
 
     /**
@@ -81,6 +92,33 @@ public final class Quotas {
     /** Requests that hold one of a key's concurrent requests; those of keys without limits are not counted. */
     public long running() {
         return running.sum();
+    }
+
+    /** Requests that each limit has refused, by the limit's name in {@code keys.yaml}; a request counts once. */
+    public Map<String, LongSupplier> refusals() {
+        Map<String, LongSupplier> byName = new LinkedHashMap<>();
+        refusals.forEach((term, count) -> byName.put(term.label(), count::sum));
+        return byName;
+    }
+
+    void refused(Term term) {
+        LongAdder count = refusals.get(term);
+        if (count != null) {
+            count.increment();
+        }
+    }
+
+    /** What the keys and tenants with limits have used, those that have used most this month first. */
+    public List<Use> use() {
+        long now = calendar.millis();
+        List<Use> all = new ArrayList<>();
+        keys.forEach((id, account) -> all.add(Use.of(id, false, account, now)));
+        tenants.forEach((name, account) -> all.add(Use.of(name, true, account, now)));
+        all.sort(Comparator.comparingLong(Use::tokensThisMonth)
+                .reversed()
+                .thenComparing(Use::isTenant)
+                .thenComparing(Use::name));
+        return all;
     }
 
     /** Keys and tenants that have counters. */

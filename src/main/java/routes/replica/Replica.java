@@ -2,6 +2,7 @@ package routes.replica;
 
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
@@ -27,6 +28,28 @@ public final class Replica implements Load {
         /** Only when nobody fit is left. */
         LAST_CHOICE,
         FIT
+    }
+
+    /** How a replica is, for whoever looks at it. The first that applies counts. */
+    public enum State {
+        /** Its name has not been found yet. */
+        UNRESOLVED,
+        /** Its probes fail. */
+        DOWN,
+        /** It is about to stop and takes no new requests. */
+        LEAVING,
+        /** Its breaker has seen it fail: asked only when nobody else is left. */
+        SUSPECT,
+        /** It has asked for a rest: asked only when nobody else is left. */
+        RESTING,
+        UP;
+
+        private final String label = name().toLowerCase(Locale.ROOT);
+
+        /** The value in metrics and consoles, such as {@code leaving}. */
+        public String label() {
+            return label;
+        }
     }
 
     private final ReplicaAddress address;
@@ -128,8 +151,11 @@ public final class Replica implements Load {
         return inFlight.get() <= room() - count;
     }
 
-    /** Slots that are there for us: fewer than {@link #slots} after a return, and while others use the replica. */
-    private int room() {
+    /**
+     * Slots that are there for us: fewer than {@link #slots} after a return, and while others use the replica; below zero
+     * when others use more than there are.
+     */
+    public int room() {
         return Math.min(limit, options.slots() - foreign);
     }
 
@@ -201,6 +227,22 @@ public final class Replica implements Load {
     /** Whether it can serve as far as probes and addresses tell; breakers and rests aside. */
     public boolean isUp() {
         return fitness() != Fitness.NONE;
+    }
+
+    public State state() {
+        if (socketAddress == null) {
+            return State.UNRESOLVED;
+        }
+        if (down) {
+            return State.DOWN;
+        }
+        if (leaving) {
+            return State.LEAVING;
+        }
+        if (suspect) {
+            return State.SUSPECT;
+        }
+        return isResting() ? State.RESTING : State.UP;
     }
 
     /** Probes say that it can serve, or that it can't. */

@@ -10,23 +10,23 @@ import routes.request.Outcome;
  *
  * <p><b>Threading:</b> any thread.
  */
-public final class Counters {
+final class Counters {
 
     private final LongAdder[] outcomes = adders(Outcome.values().length);
     private final LongAdder[] errors = adders(ErrorCode.values().length);
 
-    public void count(Outcome outcome, @Nullable ErrorCode error) {
+    void count(Outcome outcome, @Nullable ErrorCode error) {
         outcomes[outcome.ordinal()].increment();
         if (error != null) {
             errors[error.ordinal()].increment();
         }
     }
 
-    public long of(Outcome outcome) {
+    long of(Outcome outcome) {
         return outcomes[outcome.ordinal()].sum();
     }
 
-    public long of(ErrorCode error) {
+    long of(ErrorCode error) {
         return errors[error.ordinal()].sum();
     }
 

@@ -5,6 +5,7 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -17,6 +18,7 @@ import java.util.function.ToDoubleFunction;
 import routes.error.ErrorCode;
 import routes.queue.Pool;
 import routes.queue.Queue;
+import routes.quota.Quotas;
 import routes.replica.Replica;
 import routes.replica.Replicas;
 import routes.request.Outcome;
@@ -42,14 +44,19 @@ public final class Gauges {
     }
 
     public Gauges counter(String name, String description, DoubleSupplier value) {
-        FunctionCounter.builder(name, value, DoubleSupplier::getAsDouble)
+        // Micrometer holds what it counts weakly, and the supplier may be nobody else's
+        FunctionCounter.builder(name, registry, counted -> value.getAsDouble())
                 .description(description)
                 .register(registry);
         return this;
     }
 
-    /** Requests by outcome and refusals by code. */
-    public Gauges requests(Counters counters) {
+    /** Requests by outcome and refusals by code, and the histograms of them for each of the queue's pools. */
+    public Gauges requests(RequestMeters meters, Queue queue) {
+        Counters counters = meters.counters();
+        if (registry instanceof PrometheusMeterRegistry prometheus) {
+            prometheus.getPrometheusRegistry().register(new RequestHistograms(meters, queue));
+        }
         for (Outcome outcome : Outcome.values()) {
             FunctionCounter.builder("dromedary.requests", counters, c -> c.of(outcome))
                     .tag("outcome", outcome.label())
@@ -65,6 +72,17 @@ public final class Gauges {
         return this;
     }
 
+    /** Requests that a limit of a key or tenant has refused, by the limit; never by the key. */
+    public Gauges refusals(Quotas quotas) {
+        quotas.refusals()
+                .forEach((limit, count) -> FunctionCounter.builder(
+                                "dromedary.limit.refusals", quotas, counted -> count.getAsLong())
+                        .tag("limit", limit)
+                        .description("Requests that a limit of their key or tenant has refused, by the limit.")
+                        .register(registry));
+        return this;
+    }
+
     /**
      * Slots, load, errors and breaker of each replica, those of later routes included.
      *
@@ -75,6 +93,7 @@ public final class Gauges {
             @Override
             public void added(Replica replica) {
                 List<Meter> meters = new ArrayList<>(replica(replica));
+                meters.addAll(states(replica));
                 meters.addAll(breaker(replica, breakers.apply(replica)));
                 ofReplica.put(replica, meters);
             }
@@ -88,9 +107,17 @@ public final class Gauges {
         return this;
     }
 
-    /** How many wait in each pool, and for how long; those of later routes included. */
-    public Gauges queue(Queue queue) {
+    /** How many wait in each pool, for how long, and what their requests took; those of later routes included. */
+    public Gauges pools(Queue queue, RequestMeters meters) {
         queue.onNew(pool -> {
+            PoolMeters of = meters.of(pool);
+            counter("dromedary.request.retries", "Tries of requests after their first.", pool, of, PoolMeters::retries);
+            counter(
+                    "dromedary.request.fallbacks",
+                    "Requests that came to the pool because the one that they asked for could not take them.",
+                    pool,
+                    of,
+                    PoolMeters::fallbacks);
             pool("dromedary.requests.queued", "Requests that wait for a slot.", pool, pool::waiting);
             pool("dromedary.queue.bytes", "Bytes of request bodies that wait for a slot.", pool, pool::bytes);
             pool(
@@ -105,6 +132,14 @@ public final class Gauges {
                     pool::estimatedWaitSeconds);
         });
         return this;
+    }
+
+    private void counter(
+            String name, String description, Pool pool, PoolMeters of, ToDoubleFunction<PoolMeters> value) {
+        FunctionCounter.builder(name, of, value)
+                .tag("pool", pool.name())
+                .description(description)
+                .register(registry);
     }
 
     private void pool(String name, String description, Pool pool, Supplier<Number> value) {
@@ -124,6 +159,11 @@ public final class Gauges {
                         replica,
                         Replica::inFlight),
                 gauge(
+                        "dromedary.slots.limit",
+                        "Slots that there are now: fewer after the replica came back, and while others use it.",
+                        replica,
+                        r -> Math.max(0, r.room())),
+                gauge(
                         "dromedary.replica.up",
                         "Whether requests may go there: 1, or 0.",
                         replica,
@@ -138,6 +178,19 @@ public final class Gauges {
                         .description(
                                 "Failures of the replica: refused, reset, garbage, 5xx or an answer that broke off.")
                         .register(registry));
+    }
+
+    private List<Meter> states(Replica replica) {
+        List<Meter> states = new ArrayList<>();
+        for (Replica.State state : Replica.State.values()) {
+            states.add(Gauge.builder("dromedary.replica.state", replica, r -> r.state() == state ? 1 : 0)
+                    .tag("replica", replica.toString())
+                    .tag("state", state.label())
+                    .description("1 for the state that the replica is in.")
+                    .strongReference(true)
+                    .register(registry));
+        }
+        return states;
     }
 
     /** Under the name that resilience4j's own dashboards read. */

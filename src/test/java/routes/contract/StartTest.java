@@ -195,6 +195,8 @@ class StartTest {
             case ROUTES -> "file:" + folder.resolve("routes.yaml");
             case USAGE_FILE -> folder.resolve("other.jsonl").toString();
             case DEMO_REPLICAS -> "1";
+            case READY_WHEN -> "listening";
+            case CONSOLE -> "true";
             case DNS_SERVERS -> "10.0.0.2";
             case HEALTH_PATH, LOAD_PATH -> "/other";
             case RETRY_STATUSES -> "500";
