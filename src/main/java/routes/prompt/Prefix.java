@@ -16,6 +16,9 @@ import routes.request.Prompt;
  * message by the user, which a conversation's later turns repeat. What counts is the model, then tools and messages in the
  * order in which a model's template puts them.
  *
+ * <p>Of what stands between two deep levels only samples count: another text has another length, or differs in one of them, and
+ * a mistake costs a choice that is not the best.
+ *
  * <p>A session that the client names, else its {@code prompt_cache_key}, takes the place of the deepest level. Each level's
  * XXH3 is chained to the one before. Equal bytes give equal hashes in every gateway and runtime.
  *
@@ -31,6 +34,12 @@ final class Prefix {
 
     /** The first level's end, in bytes; each further one is twice as deep. */
     private static final int FIRST_LEVEL = 1024;
+
+    /** What is longer counts by {@value #SAMPLES} samples and its length. */
+    private static final int LONGEST_WHOLE = 4096;
+
+    private static final int SAMPLES = 4;
+    private static final int SAMPLE_BYTES = LONGEST_WHOLE / SAMPLES;
 
     /** A common rule of thumb for English text and code. */
     private static final int BYTES_PER_TOKEN = 4;
@@ -100,13 +109,25 @@ final class Prefix {
         int at = start;
         while (at >= 0 && at < end) {
             int part = Math.min(end - at, nextLevel - depth);
-            hash = hash(hash, body, at, at + part);
+            sampled(body, at, part);
             at += part;
             depth += part;
             if (depth == nextLevel) {
                 level();
                 nextLevel = nextLevel > Integer.MAX_VALUE / 2 ? Integer.MAX_VALUE : nextLevel * 2;
             }
+        }
+    }
+
+    private void sampled(ByteBuf body, int start, int length) {
+        if (length <= LONGEST_WHOLE) {
+            hash = hash(hash, body, start, start + length);
+            return;
+        }
+        hash += length;
+        for (int i = 0; i < SAMPLES; i++) {
+            int at = start + (int) ((long) (length - SAMPLE_BYTES) * i / (SAMPLES - 1));
+            hash = hash(hash, body, at, at + SAMPLE_BYTES);
         }
     }
 

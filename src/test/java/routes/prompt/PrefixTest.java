@@ -59,6 +59,19 @@ class PrefixTest {
     }
 
     @Test
+    void ofALongPieceEitherEndAndItsLengthCount() throws GatewayException {
+        String filler = "many words ".repeat(4000);
+
+        assertThat(new long[] {
+                    key(question("a" + filler + "z"), null),
+                    key(question("b" + filler + "z"), null),
+                    key(question("a" + filler + "y"), null),
+                    key(question("a" + filler + filler + "z"), null)
+                })
+                .doesNotHaveDuplicates();
+    }
+
+    @Test
     void toolsComeBeforeTheMessagesWhereverTheyStand() throws GatewayException {
         String tools = "\"tools\":[{\"description\":\"" + "tool ".repeat(500) + "\"}]";
         PrefixLevels before = levels("{\"model\":\"m1\"," + tools + ",\"messages\":[" + FIRST + "]}", null);
@@ -119,7 +132,11 @@ class PrefixTest {
         while (inCommon < levels.count() && levels.hash(inCommon) == longer.hash(inCommon)) {
             inCommon++;
         }
-        assertThat(inCommon).isEqualTo(levels.count() - (isDoubling(levels.tokens(levels.count() - 1)) ? 0 : 1));
+        int doublings = 0;
+        for (int depth = 1024; depth <= "[{'role':'user','content':'".length() + length; depth *= 2) {
+            doublings++;
+        }
+        assertThat(inCommon).isEqualTo(doublings);
     }
 
     @Test
@@ -244,9 +261,5 @@ class PrefixTest {
 
     private static long[] hashes(PrefixLevels levels) {
         return IntStream.range(0, levels.count()).mapToLong(levels::hash).toArray();
-    }
-
-    private static boolean isDoubling(int tokens) {
-        return tokens >= 256 && Integer.bitCount(tokens) == 1;
     }
 }
