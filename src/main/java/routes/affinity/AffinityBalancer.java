@@ -268,6 +268,10 @@ public final class AffinityBalancer extends LoadBalancerSupport implements Camel
             callback.done(true);
             return true;
         }
+        if (request.storedResponse() != null) {
+            new Inquiry(fleet(), exchange, request, callback).begin();
+            return false;
+        }
         Attempts attempts = new Attempts(this, exchange, request, callback);
         if (request.loop().inEventLoop()) {
             attempts.begin();

@@ -186,10 +186,24 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
         next();
     }
 
+    /** Those that are no choice: tried, or not the only one that the request can go to. */
     private long triedOf(Replica[] now) {
+        // SEAM mustGoTo
+        Replica only = request.mustGoTo();
+        if (only != null) {
+            return othersThan(only, now);
+        }
         long mask = 0;
         for (int i = 0; i < now.length && !tried.isEmpty(); i++) {
             mask |= tried.contains(now[i]) ? 1L << i : 0;
+        }
+        return mask;
+    }
+
+    private long othersThan(Replica only, Replica[] now) {
+        long mask = 0;
+        for (int i = 0; i < now.length; i++) {
+            mask |= now[i] != only || tried.contains(only) ? 1L << i : 0;
         }
         return mask;
     }
@@ -340,7 +354,7 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
         boolean elsewhere = candidates(now, triedOf(now)) != 0;
         if (!elsewhere) {
             tried = List.of();
-            if (candidates(now, 0) == 0) {
+            if (candidates(now, triedOf(now)) == 0) {
                 return -1;
             }
         }
@@ -373,6 +387,10 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
     // ---- ends
 
     void refuse(int answer) {
+        if (answer == Queue.NOBODY && request.mustGoTo() != null) {
+            fail(new GatewayException(ErrorCode.RESPONSE_UNAVAILABLE));
+            return;
+        }
         fail(answer == Queue.FULL ? overloaded(ErrorCode.QUEUE_FULL) : new GatewayException(ErrorCode.NO_REPLICA));
     }
 

@@ -166,6 +166,17 @@ public enum Setting {
     DNS_MIN_TTL("gateway.dns.min-ttl", Kind.DURATION, "1s", "Shortest time that an address is kept."),
     DNS_MAX_TTL("gateway.dns.max-ttl", Kind.DURATION, "30s", "Longest time until a name is looked up again."),
 
+    RESPONSES_REMEMBERED(
+            "gateway.responses.remembered",
+            Kind.INTEGER,
+            "65536",
+            "Most responses of which the gateway knows the replica that keeps them; it asks around for others."),
+    RESPONSES_REMEMBERED_FOR(
+            "gateway.responses.remembered-for",
+            Kind.DURATION,
+            "24h",
+            "How long the gateway knows which replica keeps a response."),
+
     CREDENTIAL_REST(
             "gateway.credential-rest",
             Kind.DURATION,

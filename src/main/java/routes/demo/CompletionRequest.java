@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a chat or text completion asks for, as far as a demo replica cares.
+ * What a completion, a response or a message asks for, as far as a demo replica cares.
  *
  * @param choices sequences to generate: {@code n} for each prompt
  * @param tokens tokens of each choice
@@ -54,6 +54,31 @@ record CompletionRequest(
             throw DemoRejection.badRequest("n times prompts: at most " + MAX_CHOICES + ", got " + choices, "n");
         }
         return of(body, options, prompt, (int) choices, null);
+    }
+
+    /** @param before what was said in the response that this one goes on from */
+    static CompletionRequest response(JsonNode body, DemoOptions options, String before) throws DemoRejection {
+        JsonNode input = body.path("input");
+        if (!input.isTextual() && (!input.isArray() || input.isEmpty())) {
+            throw DemoRejection.badRequest("input: a text or a list with at least one item is required", "input");
+        }
+        Prompt prompt = new Prompt(body.path("cache_salt").asText(""));
+        prompt.text(body.path("instructions").asText("")).text(before).text(Texts.said(input));
+        return of(body, options, prompt, 1, null);
+    }
+
+    static CompletionRequest message(JsonNode body, DemoOptions options) throws DemoRejection {
+        JsonNode messages = body.path("messages");
+        if (!messages.isArray() || messages.isEmpty()) {
+            throw DemoRejection.badRequest("messages: a list with at least one message is required", "messages");
+        }
+        Prompt prompt = new Prompt("");
+        Texts.addContent(prompt, body.path("system"));
+        for (JsonNode message : messages) {
+            prompt.text(message.path("role").asText());
+            Texts.addContent(prompt, message.path("content"));
+        }
+        return of(body, options, prompt, 1, null);
     }
 
     private static CompletionRequest of(
@@ -109,6 +134,7 @@ record CompletionRequest(
     private static int maxTokens(JsonNode body) throws DemoRejection {
         int older = integer(body, "max_tokens", 1, Integer.MAX_VALUE, DemoOptions.MAX_TOKENS);
         int newer = integer(body, "max_completion_tokens", 1, Integer.MAX_VALUE, older);
+        newer = integer(body, "max_output_tokens", 1, Integer.MAX_VALUE, newer);
         return Math.min(newer, DemoOptions.MAX_TOKENS);
     }
 

@@ -145,6 +145,20 @@ final class DemoConnection extends SimpleChannelInboundHandler<FullHttpRequest> 
         context().write(new DefaultHttpContent(event));
     }
 
+    /** Writes {@code event: …} and {@code data: {…}} and an empty line, without a flush. */
+    void event(String name, JsonNode data) {
+        context()
+                .write(new DefaultHttpContent(
+                        Unpooled.copiedBuffer("event: " + name + "\n", StandardCharsets.US_ASCII)));
+        event(data);
+    }
+
+    /** Ends a stream whose last event says so itself. */
+    void endEvents() {
+        context().write(LastHttpContent.EMPTY_LAST_CONTENT);
+        finish();
+    }
+
     void endStream() {
         ByteBuf done = Unpooled.copiedBuffer("data: [DONE]\n\n", StandardCharsets.US_ASCII);
         context().write(new DefaultHttpContent(done));

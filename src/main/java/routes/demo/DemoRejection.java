@@ -30,6 +30,10 @@ final class DemoRejection extends Exception {
         return new DemoRejection(404, "NotFoundError", "The model `" + model + "` does not exist.", "model");
     }
 
+    static DemoRejection unknownResponse(String id) {
+        return new DemoRejection(404, "NotFoundError", "Response with id '" + id + "' not found.", null);
+    }
+
     static DemoRejection unknownPath() {
         return new DemoRejection(404, "Not Found", "Not Found", null);
     }
@@ -44,6 +48,13 @@ final class DemoRejection extends Exception {
 
     int status() {
         return status;
+    }
+
+    /** The error in Anthropic's shape. */
+    ObjectNode anthropicJson() {
+        ObjectNode body = JsonNodeFactory.instance.objectNode().put("type", "error");
+        body.putObject("error").put("type", type).put("message", getMessage());
+        return body;
     }
 
     ObjectNode json() {

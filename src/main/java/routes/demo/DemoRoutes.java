@@ -16,7 +16,12 @@ import org.jspecify.annotations.Nullable;
 /** Answers each path as vLLM does; only what lies below {@code /v1} asks for the key. */
 final class DemoRoutes {
 
-    private static final Set<String> GENERATING = Set.of("/v1/chat/completions", "/v1/completions", "/v1/embeddings");
+    private static final String RESPONSES = "/v1/responses";
+    private static final String MESSAGES = "/v1/messages";
+    private static final String COUNT_TOKENS = MESSAGES + "/count_tokens";
+    private static final String CANCEL = "/cancel";
+    private static final Set<String> GENERATING =
+            Set.of("/v1/chat/completions", "/v1/completions", "/v1/embeddings", RESPONSES, MESSAGES, COUNT_TOKENS);
     private static final Set<String> READABLE = Set.of("/v1/models", "/health", "/version", "/metrics");
     private static final String MODEL = "/v1/models/";
 
@@ -37,6 +42,7 @@ final class DemoRoutes {
             connection.refuse("Invalid HTTP request received.");
             return;
         }
+        boolean anthropic = request.uri().startsWith(MESSAGES);
         try {
             String path = path(request);
             if (path.startsWith("/v1") && !mayPass(request)) {
@@ -45,6 +51,8 @@ final class DemoRoutes {
                 require(request, HttpMethod.POST);
                 engine.requests.incrementAndGet();
                 generate(path, request, connection);
+            } else if (path.startsWith(RESPONSES + "/")) {
+                stored(path.substring(RESPONSES.length() + 1), request, connection);
             } else if (READABLE.contains(path) || path.startsWith(MODEL)) {
                 require(request, HttpMethod.GET);
                 read(path, connection);
@@ -52,7 +60,7 @@ final class DemoRoutes {
                 throw DemoRejection.unknownPath();
             }
         } catch (DemoRejection e) {
-            connection.json(e.status(), e.json());
+            connection.json(e.status(), anthropic ? e.anthropicJson() : e.json());
         }
     }
 
@@ -87,16 +95,67 @@ final class DemoRoutes {
             start(connection, new Generation.Job(prompt, 0, 1), new EmbeddingOutput(connection, body, model, prompt));
             return;
         }
+        switch (path) {
+            case RESPONSES -> respond(body, connection);
+            case MESSAGES -> {
+                CompletionRequest asked = CompletionRequest.message(body, options);
+                start(connection, asked, new MessageOutput(connection, asked, id(request)));
+            }
+            case COUNT_TOKENS ->
+                connection.json(
+                        200,
+                        CompletionJson.object()
+                                .put(
+                                        "input_tokens",
+                                        CompletionRequest.message(body, options)
+                                                .prompt()
+                                                .tokens()));
+            default -> complete(path, body, request, connection);
+        }
+    }
+
+    private void complete(String path, JsonNode body, FullHttpRequest request, DemoConnection connection)
+            throws DemoRejection {
         boolean chat = path.equals("/v1/chat/completions");
         CompletionRequest asked = chat ? CompletionRequest.chat(body, options) : CompletionRequest.text(body, options);
         String id = id(request);
         CompletionJson json = chat ? new ChatJson(asked, id, options.name()) : new TextJson(asked, id, options.name());
+        start(connection, asked, new CompletionOutput(connection, json));
+    }
+
+    private void respond(JsonNode body, DemoConnection connection) throws DemoRejection {
+        JsonNode previous = body.path("previous_response_id");
+        String before =
+                previous.isTextual() ? engine.stored.find(previous.textValue()).said() : "";
+        CompletionRequest asked = CompletionRequest.response(body, options, before);
+        String id = "resp_" + UUID.randomUUID().toString().replace("-", "");
+        String said = before + ' ' + Texts.said(body.path("input"));
+        boolean keeps = body.path("store").asBoolean(true);
+        start(connection, asked, new ResponseOutput(connection, asked, id, (json, text) -> {
+            if (keeps) {
+                engine.stored.keep(id, new StoredAnswers.Stored(json, said + ' ' + text));
+            }
+        }));
+    }
+
+    private void stored(String path, FullHttpRequest request, DemoConnection connection) throws DemoRejection {
+        boolean cancel = path.endsWith(CANCEL);
+        require(request, cancel ? HttpMethod.POST : HttpMethod.GET);
+        StoredAnswers.Stored found =
+                engine.stored.find(cancel ? path.substring(0, path.length() - CANCEL.length()) : path);
+        if (cancel) {
+            throw DemoRejection.badRequest("Cannot cancel a synchronous response.", null);
+        }
+        connection.json(200, found.json());
+    }
+
+    private void start(DemoConnection connection, CompletionRequest asked, Output output) throws DemoRejection {
         failIfAsked();
         if (asked.streaming().on()) {
             connection.startStream();
         }
         Generation.Job job = new Generation.Job(asked.prompt(), asked.tokens(), asked.choices());
-        connection.generate(new Generation(engine, connection, job, new CompletionOutput(connection, json)));
+        connection.generate(new Generation(engine, connection, job, output));
     }
 
     private void start(DemoConnection connection, Generation.Job job, Output output) throws DemoRejection {

@@ -15,6 +15,7 @@ final class Engine {
 
     final DemoOptions options;
     final Slots slots;
+    final StoredAnswers stored = new StoredAnswers();
     final AtomicLong requests = new AtomicLong();
     final AtomicLong aborted = new AtomicLong();
     final AtomicLong promptTokens = new AtomicLong();

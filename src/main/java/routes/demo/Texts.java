@@ -7,6 +7,25 @@ final class Texts {
 
     private Texts() {}
 
+    /** The texts of a response's input: a text, or items with contents. */
+    static String said(JsonNode input) {
+        if (input.isTextual()) {
+            return input.textValue();
+        }
+        StringBuilder said = new StringBuilder();
+        for (JsonNode item : input) {
+            said.append(item.path("role").asText()).append(' ');
+            JsonNode content = item.path("content");
+            if (content.isTextual()) {
+                said.append(content.textValue()).append(' ');
+            }
+            for (JsonNode part : content) {
+                said.append(part.path("text").asText()).append(' ');
+            }
+        }
+        return said.toString();
+    }
+
     /** A message's content: a text, or parts; a part that is not a text counts as one token. */
     static void addContent(Prompt prompt, JsonNode content) {
         if (content.isTextual()) {

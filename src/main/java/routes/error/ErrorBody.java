@@ -18,7 +18,7 @@ public final class ErrorBody {
         StringBuilder json = new StringBuilder(192);
         ErrorCode code = error.code();
         String message = error.getMessage() == null ? code.text() : error.getMessage();
-        if (path != null && path.startsWith("/v1/messages")) {
+        if (isAnthropic(path)) {
             json.append("{\"type\":\"error\",\"error\":{\"type\":\"").append(code.anthropicType());
             json.append("\",\"message\":");
             quote(json, message);
@@ -36,11 +36,22 @@ public final class ErrorBody {
         return json.toString().getBytes(StandardCharsets.UTF_8);
     }
 
+    private static boolean isAnthropic(@Nullable String path) {
+        return path != null && (path.equals("/v1/messages") || path.startsWith("/v1/messages/"));
+    }
+
     /** The error as the last event of a stream that has begun, with the end that the API's clients wait for. */
     public static byte[] event(GatewayException error, @Nullable String path) {
         String json = new String(render(error, path), StandardCharsets.UTF_8);
-        boolean anthropic = path != null && path.startsWith("/v1/messages");
-        String event = anthropic ? "event: error\ndata: " + json + "\n\n" : "data: " + json + "\n\ndata: [DONE]\n\n";
+        String event;
+        if (isAnthropic(path)) {
+            event = "event: error\ndata: " + json + "\n\n";
+        } else if (path != null && path.startsWith("/v1/responses")) {
+            // the members of OpenAI's error object stand in the event itself
+            event = "event: error\ndata: {\"type\":\"error\"," + withoutType(error) + "}\n\n";
+        } else {
+            event = "data: " + json + "\n\ndata: [DONE]\n\n";
+        }
         return event.getBytes(StandardCharsets.UTF_8);
     }
 
@@ -56,6 +67,20 @@ public final class ErrorBody {
             out.append(c >= ' ' && c < 0x7f && c != '"' && c != '\\' && c != '<' && c != '>' ? c : '?');
         }
         return input.length() > length ? out.append('…').toString() : out.toString();
+    }
+
+    private static String withoutType(GatewayException error) {
+        StringBuilder json =
+                new StringBuilder(128).append("\"code\":\"").append(error.code().code());
+        json.append("\",\"message\":");
+        quote(json, error.getMessage() == null ? error.code().text() : error.getMessage());
+        json.append(",\"param\":");
+        if (error.param() == null) {
+            json.append("null");
+        } else {
+            quote(json, error.param());
+        }
+        return json.toString();
     }
 
     private static void quote(StringBuilder json, String text) {

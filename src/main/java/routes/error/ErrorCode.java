@@ -20,7 +20,8 @@ public enum ErrorCode {
     HTTP_VERSION(505, Type.INVALID_REQUEST, 0, "This gateway speaks HTTP/1.1 and HTTP/1.0."),
 
     // -- who asks
-    MISSING_API_KEY(401, Type.AUTHENTICATION, 0, "No API key: send it as 'Authorization: Bearer KEY'."),
+    MISSING_API_KEY(
+            401, Type.AUTHENTICATION, 0, "No API key: send it as 'Authorization: Bearer KEY' or as 'x-api-key: KEY'."),
     INVALID_API_KEY(401, Type.AUTHENTICATION, 0, "The API key is not valid."),
     CONFLICTING_API_KEYS(401, Type.AUTHENTICATION, 0, "Authorization and x-api-key carry different keys: send one."),
 
@@ -30,6 +31,8 @@ public enum ErrorCode {
     DUPLICATE_FIELD(400, Type.INVALID_REQUEST, 0, "A field that decides how the request is handled appears twice."),
     MISSING_MODEL(400, Type.INVALID_REQUEST, 0, "The body needs a 'model'."),
     MODEL_NOT_FOUND(404, Type.INVALID_REQUEST, 0, "The model does not exist or you do not have access to it."),
+
+    RESPONSE_NOT_FOUND(404, Type.INVALID_REQUEST, 0, "There is no such response."),
 
     // -- what the key is allowed; Retry-After says when it is allowed again
     RATE_LIMIT_EXCEEDED(429, Type.RATE_LIMIT, 1, "This key has used up its requests per minute."),
@@ -48,6 +51,11 @@ public enum ErrorCode {
     QUEUE_FULL(503, Type.OVERLOADED, 1, "Every replica of this model is busy and its queue is full; try again soon."),
     QUEUE_TIMEOUT(503, Type.OVERLOADED, 1, "Every replica of this model was busy for as long as a request may wait."),
     NO_REPLICA(503, Type.OVERLOADED, 5, "No replica of this model can be reached; try again later."),
+    RESPONSE_UNAVAILABLE(
+            503,
+            Type.OVERLOADED,
+            5,
+            "The replica that may hold this response can not be reached; try again later, or send the conversation itself."),
     UPSTREAM_CONNECT_FAILED(502, Type.UPSTREAM, 1, "The model's server could not be reached."),
     UPSTREAM_RESET(502, Type.UPSTREAM, 1, "The model's server closed the connection before it answered."),
     UPSTREAM_INVALID(502, Type.UPSTREAM, 0, "The model's server answered with something that is not HTTP."),
@@ -91,6 +99,7 @@ public enum ErrorCode {
             case 413 -> "request_too_large";
             case 429 -> "rate_limit_error";
             case 503 -> "overloaded_error";
+            case 504 -> "timeout_error";
             default -> status >= 500 ? "api_error" : "invalid_request_error";
         };
     }

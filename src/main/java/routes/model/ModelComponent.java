@@ -11,6 +11,7 @@ import org.apache.camel.spi.annotations.Component;
 import org.apache.camel.support.CamelContextHelper;
 import org.apache.camel.support.DefaultComponent;
 import org.jspecify.annotations.Nullable;
+import routes.config.Setting;
 import routes.config.Settings;
 import routes.queue.Queue;
 
@@ -23,6 +24,7 @@ import routes.queue.Queue;
 public final class ModelComponent extends DefaultComponent {
 
     private volatile Map<String, List<ModelConsumer>> directory = Map.of();
+    private @Nullable StoredResponses responses;
 
     @Override
     protected Endpoint createEndpoint(String uri, String remaining, Map<String, Object> parameters) throws Exception {
@@ -49,6 +51,22 @@ public final class ModelComponent extends DefaultComponent {
                     + " class, routes.GatewayConfiguration)");
         }
         return settings;
+    }
+
+    /** What is known of the responses that replicas keep: outlives routes. */
+    synchronized StoredResponses responses() {
+        StoredResponses known = responses;
+        if (known == null) {
+            Settings settings = settings();
+            known = new StoredResponses(
+                    this,
+                    new ResponseMemory(
+                            settings.integer(Setting.RESPONSES_REMEMBERED),
+                            settings.duration(Setting.RESPONSES_REMEMBERED_FOR).toNanos(),
+                            System::nanoTime));
+            responses = known;
+        }
+        return known;
     }
 
     synchronized void add(ModelConsumer consumer) {
@@ -78,6 +96,14 @@ public final class ModelComponent extends DefaultComponent {
     ModelConsumer find(String name) {
         List<ModelConsumer> serving = directory.get(name);
         return serving == null ? null : serving.get(0);
+    }
+
+    /** The routes that serve models, each once. */
+    List<ModelConsumer> consumers() {
+        return directory.values().stream()
+                .map(serving -> serving.get(0))
+                .distinct()
+                .toList();
     }
 
     /** Every name and alias, in order. */

@@ -33,10 +33,17 @@ final class ModelProducer extends DefaultAsyncProducer {
     private static final int MOST_FALLBACKS = 4;
 
     private final ModelEndpoint endpoint;
+    private @Nullable StoredResponses responses;
 
     ModelProducer(ModelEndpoint endpoint) {
         super(endpoint);
         this.endpoint = endpoint;
+    }
+
+    @Override
+    protected void doStart() throws Exception {
+        super.doStart();
+        responses = endpoint.directory().responses();
     }
 
     @Override
@@ -58,12 +65,16 @@ final class ModelProducer extends DefaultAsyncProducer {
             callback.done(true);
             return true;
         }
+        boolean any = endpoint.getName().equals("*");
+        if (request.target().isAboutStoredResponse()) {
+            ModelConsumer only = any ? null : endpoint.directory().find(endpoint.getName());
+            return responses().ask(exchange, request, only, callback);
+        }
         if (request.target().body() == Api.Body.NONE) {
             list(request);
             callback.done(true);
             return true;
         }
-        boolean any = endpoint.getName().equals("*");
         String asked = any ? request.getModel() : endpoint.getName();
         ModelConsumer consumer = asked == null ? null : endpoint.directory().find(asked);
         if (asked == null || consumer == null || any && !allowed(request.caller(), asked, consumer.name())) {
@@ -71,14 +82,26 @@ final class ModelProducer extends DefaultAsyncProducer {
             callback.done(true);
             return true;
         }
+        AsyncCallback after = callback;
         try {
+            if (request.target() == Api.RESPONSES) {
+                after = responses().begin(request, consumer.name(), callback);
+            }
             reserve(request, consumer.name());
         } catch (GatewayException refused) {
             exchange.setException(refused);
             callback.done(true);
             return true;
         }
-        return serve(exchange, request, consumer, callback, 0);
+        return serve(exchange, request, consumer, after, 0);
+    }
+
+    private StoredResponses responses() {
+        StoredResponses started = responses;
+        if (started == null) {
+            throw new IllegalStateException("not started");
+        }
+        return started;
     }
 
     private boolean serve(
@@ -112,7 +135,9 @@ final class ModelProducer extends DefaultAsyncProducer {
         boolean unserved = exchange.getException() instanceof GatewayException error
                 && FOR_FALLBACK.contains(error.code())
                 && !request.isFinished()
-                && !request.isAnswering();
+                && !request.isAnswering()
+                // no other model keeps the response that this one goes on from
+                && request.mustGoTo() == null;
         ModelConsumer next =
                 unserved && fallbacks < MOST_FALLBACKS ? endpoint.directory().find(consumer.fallback()) : null;
         if (next == null || next == consumer) {

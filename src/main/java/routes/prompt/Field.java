@@ -19,9 +19,56 @@ enum Field {
     MESSAGES,
     PROMPT,
     INPUT,
-    TOOLS;
+    TOOLS,
 
-    private static final Field[] ALL = values();
+    // -- responses
+    INSTRUCTIONS,
+    PREVIOUS_RESPONSE_ID,
+    MAX_OUTPUT_TOKENS,
+    BACKGROUND,
+    STORE,
+    REQUEST_ID,
+
+    // -- messages
+    SYSTEM,
+    METADATA;
+
+    /** Those of chats, completions and their like. */
+    static final Field[] OF_COMPLETIONS = {
+        MODEL,
+        STREAM,
+        STREAM_OPTIONS,
+        N,
+        MAX_TOKENS,
+        MAX_COMPLETION_TOKENS,
+        USER,
+        PROMPT_CACHE_KEY,
+        CACHE_SALT,
+        PRIORITY,
+        MESSAGES,
+        PROMPT,
+        INPUT,
+        TOOLS
+    };
+
+    static final Field[] OF_RESPONSES = {
+        MODEL,
+        STREAM,
+        USER,
+        PROMPT_CACHE_KEY,
+        CACHE_SALT,
+        PRIORITY,
+        INPUT,
+        TOOLS,
+        INSTRUCTIONS,
+        PREVIOUS_RESPONSE_ID,
+        MAX_OUTPUT_TOKENS,
+        BACKGROUND,
+        STORE,
+        REQUEST_ID
+    };
+
+    static final Field[] OF_MESSAGES = {MODEL, STREAM, MAX_TOKENS, MESSAGES, TOOLS, SYSTEM, METADATA};
 
     private final String key = name().toLowerCase(Locale.ROOT);
     private final char first = key.charAt(0);
@@ -31,13 +78,17 @@ enum Field {
         return key;
     }
 
-    /** The field that a key's text names, however it is escaped; null for all other keys. */
-    static @Nullable Field of(ByteBuffer view, int from, int to) {
+    /**
+     * The field that a key's text names, however it is escaped; null for all other keys.
+     *
+     * @param known those that the API has
+     */
+    static @Nullable Field of(Field[] known, ByteBuffer view, int from, int to) {
         if (from == to) {
             return null;
         }
         byte first = view.get(from);
-        for (Field field : ALL) {
+        for (Field field : known) {
             if ((first == field.first || first == '\\') && names(field.key, view, from, to)) {
                 return field;
             }

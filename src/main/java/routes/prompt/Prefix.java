@@ -13,8 +13,8 @@ import routes.request.Prompt;
 
 /**
  * Reads what a prompt's beginning looks like: hashes of all that stands before 1, 2, 4, 8… KB and before the end of the first
- * message by the user, which a conversation's later turns repeat. What counts is the model, then tools and messages in the
- * order in which a model's template puts them.
+ * message by the user, which a conversation's later turns repeat. What counts is the model, then tools, instructions and
+ * messages in the order in which a model's template puts them.
  *
  * <p>Of what stands between two deep levels only samples count: another text has another length, or differs in one of them, and
  * a mistake costs a choice that is not the best.
@@ -88,6 +88,7 @@ final class Prefix {
         if (api.isPrefixed()) {
             hash = hash(PREFIX_SEED, body, prompt.modelStart(), prompt.modelEnd());
             span(body, prompt.toolsStart(), prompt.toolsEnd());
+            span(body, prompt.systemStart(), prompt.systemEnd());
             if (prompt.firstUserEnd() >= 0) {
                 int before = depth;
                 span(body, prompt.messagesStart(), prompt.firstUserEnd());

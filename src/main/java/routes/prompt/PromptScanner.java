@@ -9,13 +9,14 @@ import org.jspecify.annotations.Nullable;
 import routes.error.ErrorBody;
 import routes.error.ErrorCode;
 import routes.error.GatewayException;
+import routes.relay.Dialect;
 import routes.request.Prompt;
 
 /**
  * Reads a request's JSON body in one pass.
  *
- * <p>Keys count only where the API defines them, in the body's own object, in {@code stream_options} and as a message's
- * {@code role}; the same words anywhere else are content. A value that a replica might coerce, such as a stream of
+ * <p>Keys count only where the API defines them, in the body's own object, in {@code stream_options} or {@code metadata}
+ * and as a message's {@code role} or an item's {@code type}; the same words anywhere else are content. A value that a replica might coerce, such as a stream of
  * {@code "true"}, is refused instead of guessed.
  *
  * <p><b>Threading</b>: holds no state between scans. <b>Ownership</b>: borrows the body; neither its indices nor its
@@ -25,6 +26,7 @@ public final class PromptScanner {
 
     private static final int MAX_MODEL_BYTES = 512;
     private static final int MAX_KEPT_CHARS = 256;
+    private static final int MAX_ID_BYTES = 256;
     private static final int MAX_N = 1024;
     private static final int EXCERPT_BYTES = 65;
 
@@ -35,31 +37,48 @@ public final class PromptScanner {
     private static final int IN_MESSAGE = 3;
 
     private final ByteBuffer view;
+    private final Field[] fields;
     private final JsonWalk walk;
     private final Prompt.Draft draft = new Prompt.Draft();
     private int seen;
     private long maxTokens = -1;
     private long maxCompletionTokens = -1;
 
-    private PromptScanner(ByteBuffer view) {
+    private PromptScanner(ByteBuffer view, Field[] fields) {
         this.view = view;
+        this.fields = fields;
         this.walk = new JsonWalk(view);
+    }
+
+    /** As {@link #scan(ByteBuf, Dialect)}, of completions. */
+    public static Prompt scan(ByteBuf body) throws GatewayException {
+        return scan(body, Dialect.COMPLETIONS);
     }
 
     /**
      * Reads the readable bytes of a body.
      *
+     * @param dialect of the API
      * @throws GatewayException INVALID_JSON, INVALID_FIELD, DUPLICATE_FIELD, MISSING_MODEL, or MODEL_NOT_FOUND for a
      *     name that is too long to be one
      */
-    public static Prompt scan(ByteBuf body) throws GatewayException {
+    public static Prompt scan(ByteBuf body, Dialect dialect) throws GatewayException {
         int length = body.readableBytes();
         if (length == 0) {
             throw new GatewayException(ErrorCode.INVALID_JSON, "The body is empty: send a JSON object.");
         }
         ByteBuffer view = body.nioBuffer(body.readerIndex(), length).order(ByteOrder.LITTLE_ENDIAN);
         // A view of a part may start in the middle of its buffer; offsets are the body's.
-        return new PromptScanner(view.position() == 0 ? view : view.slice().order(ByteOrder.LITTLE_ENDIAN)).scan();
+        ByteBuffer all = view.position() == 0 ? view : view.slice().order(ByteOrder.LITTLE_ENDIAN);
+        return new PromptScanner(all, fieldsOf(dialect)).scan();
+    }
+
+    private static Field[] fieldsOf(Dialect dialect) {
+        return switch (dialect) {
+            case COMPLETIONS -> Field.OF_COMPLETIONS;
+            case RESPONSES, STORED_RESPONSE -> Field.OF_RESPONSES;
+            case MESSAGES -> Field.OF_MESSAGES;
+        };
     }
 
     private Prompt scan() throws GatewayException {
@@ -85,7 +104,7 @@ public final class PromptScanner {
 
     private int member(int keyAt) throws GatewayException {
         int start = walk.key(keyAt);
-        Field field = Field.of(view, walk.keyStart(), walk.keyEnd());
+        Field field = Field.of(fields, view, walk.keyStart(), walk.keyEnd());
         if (field == null) {
             return walk.value(start, IN_BODY);
         }
@@ -96,6 +115,8 @@ public final class PromptScanner {
         return switch (field) {
             case STREAM_OPTIONS -> streamOptions(start);
             case MESSAGES -> messages(start);
+            case INPUT -> input(start);
+            case METADATA -> metadata(start);
             default -> {
                 int end = walk.value(start, IN_BODY);
                 keep(field, start, end);
@@ -111,10 +132,10 @@ public final class PromptScanner {
     private void keep(Field field, int start, int end) throws GatewayException {
         switch (field) {
             case MODEL -> draft.model(model(start, end), start, end);
-            case STREAM -> draft.stream(flag(start));
+            case STREAM -> draft.stream(flag(field, start));
             case N -> draft.n(count(start, end));
             case MAX_TOKENS -> maxTokens = tokens(field, start, end);
-            case MAX_COMPLETION_TOKENS -> maxCompletionTokens = tokens(field, start, end);
+            case MAX_COMPLETION_TOKENS, MAX_OUTPUT_TOKENS -> maxCompletionTokens = tokens(field, start, end);
             case PRIORITY -> {
                 if (!isNull(start)) {
                     draft.priority(integer(field, "an integer", start, end));
@@ -124,8 +145,36 @@ public final class PromptScanner {
             case PROMPT_CACHE_KEY -> draft.promptCacheKey(text(start, end));
             case CACHE_SALT -> draft.cacheSalt(start, end);
             case TOOLS -> draft.tools(start, end);
-            case PROMPT, INPUT -> draft.prompt(start, end);
-            case STREAM_OPTIONS, MESSAGES -> throw new AssertionError(field);
+            case PROMPT -> draft.prompt(start, end);
+            case INSTRUCTIONS -> {
+                if (!isNull(start)) {
+                    require(view.get(start) == '"', field, "a string");
+                    draft.system(start, end);
+                }
+            }
+            case SYSTEM -> {
+                if (!isNull(start)) {
+                    require(view.get(start) == '"' || view.get(start) == '[', field, "a string or a list of blocks");
+                    draft.system(start, end);
+                }
+            }
+            case PREVIOUS_RESPONSE_ID -> {
+                if (!isNull(start)) {
+                    int bytes = end - start - 2;
+                    require(view.get(start) == '"' && bytes > 0 && bytes <= MAX_ID_BYTES, field, "a response's id");
+                    draft.previousResponseId(JsonText.decode(view, start + 1, end - 1, MAX_ID_BYTES));
+                }
+            }
+            case BACKGROUND -> draft.background(flag(field, start));
+            case STORE -> draft.store(isNull(start) || flag(field, start));
+            case REQUEST_ID -> require(isNull(start), field, "left out: replicas choose the ids of responses");
+            case STREAM_OPTIONS, MESSAGES, INPUT, METADATA -> throw new AssertionError(field);
+        }
+    }
+
+    private static void require(boolean fits, Field field, String shape) throws GatewayException {
+        if (!fits) {
+            throw invalidField(field, shape);
         }
     }
 
@@ -147,11 +196,11 @@ public final class PromptScanner {
         return JsonText.decode(view, start + 1, end - 1, MAX_MODEL_BYTES);
     }
 
-    private boolean flag(int start) throws GatewayException {
+    private boolean flag(Field field, int start) throws GatewayException {
         return switch (view.get(start)) {
             case 't' -> true;
             case 'f', 'n' -> false;
-            default -> throw invalidField(Field.STREAM, "true or false");
+            default -> throw invalidField(field, "true or false");
         };
     }
 
@@ -240,12 +289,50 @@ public final class PromptScanner {
         return ~at;
     }
 
+    /** {@code metadata}, of which one member says who the user is. */
+    private int metadata(int start) throws GatewayException {
+        if (walk.peek(start) != '{') {
+            int end = walk.value(start, IN_BODY);
+            require(isNull(start), Field.METADATA, "an object");
+            return end;
+        }
+        boolean found = false;
+        int at = walk.first(start, '}');
+        while (at >= 0) {
+            int value = walk.key(at);
+            boolean user = Field.names("user_id", view, walk.keyStart(), walk.keyEnd());
+            int end = walk.value(value, IN_BODY + 1);
+            if (user) {
+                if (found) {
+                    throw duplicate("metadata.user_id");
+                }
+                found = true;
+                draft.user(text(value, end));
+            }
+            at = walk.next(end, '}');
+        }
+        return ~at;
+    }
+
+    /** What a response is made of: a text, or a list of messages and other items. Elsewhere whatever it is. */
+    private int input(int start) throws GatewayException {
+        boolean items = fields == Field.OF_RESPONSES;
+        if (items && walk.peek(start) == '[') {
+            return messages(start);
+        }
+        int end = walk.value(start, IN_BODY);
+        require(!items || view.get(start) == '"', Field.INPUT, "a string or a list of items");
+        draft.prompt(start, end);
+        return end;
+    }
+
     private int messages(int start) throws GatewayException {
         if (walk.peek(start) != '[') {
             int end = walk.value(start, IN_BODY);
             draft.messages(start, end);
             return end;
         }
+        boolean items = fields == Field.OF_RESPONSES;
         int firstEnd = -1;
         int firstUserEnd = -1;
         int lastTurnStart = -1;
@@ -259,9 +346,12 @@ public final class PromptScanner {
                 while (at >= 0) {
                     int value = walk.key(at);
                     boolean names = Field.names("role", view, walk.keyStart(), walk.keyEnd());
+                    boolean type = items && Field.names("type", view, walk.keyStart(), walk.keyEnd());
                     int valueEnd = walk.value(value, IN_MESSAGE);
                     if (names) {
                         role = Role.of(view, value, valueEnd);
+                    } else if (type && isToolOutput(value, valueEnd)) {
+                        role = Role.TOOL;
                     }
                     at = walk.next(valueEnd, '}');
                 }
@@ -283,6 +373,11 @@ public final class PromptScanner {
         draft.messages(start, ~at);
         draft.turns(firstUserEnd < 0 ? firstEnd : firstUserEnd, lastTurnStart);
         return ~at;
+    }
+
+    /** What a tool said stands in an item of its own, which has no role. */
+    private boolean isToolOutput(int start, int end) {
+        return view.get(start) == '"' && Field.names("function_call_output", view, start + 1, end - 1);
     }
 
     private static GatewayException duplicate(String key) {

@@ -13,6 +13,7 @@ import routes.request.Client.BodyReader;
 import routes.request.InferenceRequest;
 import routes.request.Prompt;
 import routes.request.RequestHead.Known;
+import routes.request.StoredResponse;
 
 /**
  * The step {@code prompt}: waits for the request's body and reads from it what the gateway needs to know, in one pass.
@@ -49,6 +50,7 @@ public final class PromptStep extends AsyncProcessorSupport {
             return;
         }
         if (request.target().body() == Api.Body.NONE) {
+            readTarget(exchange, request);
             callback.done(false);
             return;
         }
@@ -91,10 +93,21 @@ public final class PromptStep extends AsyncProcessorSupport {
         });
     }
 
+    /** Where there is no body, the path and the query say what is asked for. */
+    private static void readTarget(Exchange exchange, InferenceRequest request) {
+        if (request.target().isAboutStoredResponse()) {
+            try {
+                request.asksFor(StoredResponse.of(request.target(), request.head()));
+            } catch (GatewayException e) {
+                exchange.setException(e);
+            }
+        }
+    }
+
     /** Returns what went wrong rather than throwing it, so that the exchange goes on in any case. */
     private @Nullable Exception understand(InferenceRequest request, ByteBuf body) {
         try {
-            Prompt prompt = PromptScanner.scan(body);
+            Prompt prompt = PromptScanner.scan(body, request.target().dialect());
             String session = sessionHeader == null ? null : request.head().header(sessionHeader);
             request.understood(prompt, Prefix.of(request.target(), body, prompt, session), Prefix.ofSalt(body, prompt));
             return null;

@@ -1,5 +1,6 @@
 package routes.relay;
 
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,6 +11,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class AnswerFacts {
 
+    private final Dialect dialect;
+    private boolean begun;
+    private boolean usageCounts = true;
+    private @Nullable Consumer<String> onResponseId;
     private long promptTokens = -1;
     private long completionTokens = -1;
     private long totalTokens = -1;
@@ -23,7 +28,34 @@ public final class AnswerFacts {
     private boolean runningUsage;
     private boolean finalUsage;
 
-    /** {@code usage.prompt_tokens} of the last usage seen; -1 when unknown. Totals are never summed. */
+    /** Of completions. */
+    public AnswerFacts() {
+        this(Dialect.COMPLETIONS);
+    }
+
+    public AnswerFacts(Dialect dialect) {
+        this.dialect = dialect;
+    }
+
+    /** How the answer is told. */
+    Dialect dialect() {
+        return dialect;
+    }
+
+    /** The answer tells a usage that was counted before: it adds nothing here. */
+    public void ignoreUsage() {
+        usageCounts = false;
+    }
+
+    /** @param action told the id of a response as soon as the answer has named it, before the client has it */
+    public void onResponseId(Consumer<String> action) {
+        onResponseId = action;
+    }
+
+    /**
+     * {@code usage.prompt_tokens} of the last usage seen; -1 when unknown. Totals are never summed. Of a message, what was
+     * read from the cache or written to it is counted too.
+     */
     public long promptTokens() {
         return promptTokens;
     }
@@ -71,12 +103,18 @@ public final class AnswerFacts {
         return usageOnly;
     }
 
-    /** The last {@code choices[*].finish_reason} that is not null, at most 32 characters; null without one. */
+    /**
+     * The last {@code choices[*].finish_reason} that is not null, at most 32 characters; null without one. For a response
+     * why it is incomplete, else its last status; for a message its {@code stop_reason}.
+     */
     public @Nullable String finishReason() {
         return finishReason;
     }
 
-    /** Whether {@code data: [DONE]} was seen. No proof of success: it follows errors too. */
+    /**
+     * Whether the stream said that it is complete: by {@code data: [DONE]}, by a response's last event, by {@code
+     * message_stop}. No proof of success: it follows errors too.
+     */
     public boolean sawDone() {
         return done;
     }
@@ -86,9 +124,17 @@ public final class AnswerFacts {
         return error;
     }
 
-    /** Events with at least one element in {@code choices}. Not tokens: an event carries any number of them. */
+    /**
+     * Events with at least one element in {@code choices}; of responses and messages those that carry a piece of the
+     * answer. Not tokens: an event carries any number of them.
+     */
     public long events() {
         return events;
+    }
+
+    /** Whether an event came that shows the replica at work, be it without a piece of the answer. */
+    public boolean begun() {
+        return begun;
     }
 
     /** Whether an event with choices was seen; comments and blocks without data never count. */
@@ -96,15 +142,26 @@ public final class AnswerFacts {
         return events > 0;
     }
 
+    /** Dialects with a last event of their own don't rely on {@code [DONE]}. */
     void sawDone(boolean seen) {
-        done |= seen;
+        done |= seen && dialect == Dialect.COMPLETIONS;
     }
 
     /** Takes what stands in the JSON of an event. */
     void event(AnswerWalker json) {
+        if (dialect != Dialect.COMPLETIONS) {
+            begun = true;
+            if (dialect == Dialect.MESSAGES) {
+                messageEvent(json);
+            } else {
+                responseEvent(json);
+            }
+            return;
+        }
         boolean filled = json.choicesFilled();
         if (filled) {
             events++;
+            begun = true;
         }
         usageOnly |= json.usageOnly();
         runningUsage |= filled && json.usageSeen();
@@ -113,16 +170,119 @@ public final class AnswerFacts {
 
     /** Takes what stands in an answer that is one document. */
     void document(AnswerWalker json) {
-        take(json, true);
+        switch (dialect) {
+            case COMPLETIONS -> take(json, true);
+            case RESPONSES, STORED_RESPONSE -> response(json, true);
+            case MESSAGES -> {
+                reason(json);
+                error |= json.errorSeen();
+                messageUsage(json, true);
+            }
+        }
     }
+
+    // ---- responses
+
+    private void responseEvent(AnswerWalker json) {
+        String type = json.type();
+        if (type == null) {
+            // an error without a type, as other APIs send it
+            error |= json.errorSeen();
+        } else if (type.endsWith(".delta")) {
+            events++;
+        } else {
+            boolean last =
+                    switch (type) {
+                        case "response.completed", "response.incomplete", "response.failed", "response.cancelled" ->
+                            true;
+                        default -> false;
+                    };
+            error |= type.equals("error") || type.equals("response.failed") && dialect == Dialect.RESPONSES;
+            done |= last;
+            response(json, last);
+        }
+    }
+
+    /** @param last whether nothing follows, so that its status is what became of it */
+    private void response(AnswerWalker json, boolean last) {
+        String id = json.id();
+        Consumer<String> action = onResponseId;
+        if (id != null && action != null) {
+            onResponseId = null;
+            action.accept(id);
+        }
+        if (last && json.finishReason() == null) {
+            finishReason = json.status() == null ? finishReason : json.status();
+        } else {
+            reason(json);
+        }
+        error |= dialect == Dialect.RESPONSES && json.errorSeen();
+        usage(json, last);
+    }
+
+    // ---- messages
+
+    private void messageEvent(AnswerWalker json) {
+        String type = json.type();
+        error |= json.errorSeen();
+        if (type == null) {
+            return;
+        }
+        switch (type) {
+            case "content_block_delta" -> events++;
+            case "message_start" -> messagePrompt(json);
+            case "message_delta" -> {
+                reason(json);
+                messageUsage(json, json.finishReason() != null);
+            }
+            case "message_stop" -> {
+                done = true;
+                finalUsage = usageKnown();
+            }
+            case "error" -> error = true;
+            default -> {}
+        }
+    }
+
+    /** What a message's beginning says of its answer is a placeholder. */
+    private void messagePrompt(AnswerWalker json) {
+        boolean tellsCache = json.cachedTokens() >= 0 || cachedTokens < 0;
+        if (json.usageSeen() && json.promptTokens() >= 0 && tellsCache) {
+            promptTokens =
+                    json.promptTokens() + Math.max(0, json.cachedTokens()) + Math.max(0, json.cacheCreationTokens());
+            cachedTokens = json.cachedTokens();
+            runningUsage = true;
+        }
+    }
+
+    /** Each total stands for itself: the end of a message may tell the answer's tokens only. */
+    private void messageUsage(AnswerWalker json, boolean last) {
+        messagePrompt(json);
+        if (json.usageSeen() && json.completionTokens() >= 0) {
+            completionTokens = json.completionTokens();
+            totalTokens = promptTokens < 0 ? -1 : promptTokens + completionTokens;
+            finalUsage = last;
+            runningUsage |= !last;
+        }
+    }
+
+    // ---- all
 
     private void take(AnswerWalker json, boolean last) {
         error |= json.errorSeen();
+        reason(json);
+        usage(json, last);
+    }
+
+    private void reason(AnswerWalker json) {
         String reason = json.finishReason();
         if (reason != null) {
             finishReason = reason;
         }
-        if (json.usageSeen() && json.hasCounts()) {
+    }
+
+    private void usage(AnswerWalker json, boolean last) {
+        if (usageCounts && json.usageSeen() && json.hasCounts()) {
             promptTokens = json.promptTokens();
             completionTokens = json.completionTokens();
             totalTokens = json.totalTokens();

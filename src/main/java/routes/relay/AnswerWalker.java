@@ -9,12 +9,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A walk over one JSON object that picks {@code usage}, {@code choices[*].finish_reason} and {@code error} at the top
- * level, and builds no tree. A read may end at any byte.
+ * A walk over one JSON object that picks what its {@link Dialect} tells of an answer, such as {@code usage}, {@code
+ * choices[*].finish_reason} and {@code error} at the top level, and builds no tree. A read may end at any byte.
  *
- * <p>Only few places matter: the root, {@code usage} with its two details, {@code choices} and its elements. The place
- * that surrounds each of them is fixed, so there is no stack; everything else is skipped by counting brackets outside
- * strings. Checks as much JSON as it takes to know where it stands, no more.
+ * <p>Only few places matter: the root, {@code usage} with its two details, {@code choices} and its elements, and what
+ * stands for them in other dialects. The place that surrounds each of them is known, so there is no stack; everything
+ * else is skipped by counting brackets outside strings. Checks as much JSON as it takes to know where it stands, no more.
  *
  * <p><b>Threading</b>: event-loop confined.
  */
@@ -53,19 +53,61 @@ final class AnswerWalker {
     private static final long BRACKETS = 0x59 * ONES;
 
     /** Reasons that need no string of their own. */
-    private static final Reason[] USUAL_REASONS = Stream.of("stop", "length", "tool_calls", "abort", "content_filter")
-            .map(Reason::new)
-            .toArray(Reason[]::new);
+    private static final Reason[] USUAL_REASONS = reasons("stop", "length", "tool_calls", "abort", "content_filter");
+
+    /** Types of events that need no string of their own; the most frequent first. */
+    private static final Reason[] USUAL_TYPES = reasons(
+            "response.output_text.delta",
+            "content_block_delta",
+            "response.reasoning_text.delta",
+            "response.function_call_arguments.delta",
+            "message_delta",
+            "ping");
 
     /** Where the walk stands: the innermost container that matters. */
-    private enum Place {
+    enum Place {
         NOWHERE,
         ROOT,
         USAGE,
         PROMPT_DETAILS,
         COMPLETION_DETAILS,
         CHOICES,
-        CHOICE
+        CHOICE,
+
+        // -- responses
+        RESPONSE_EVENT(Member.TYPE, Member.RESPONSE, Member.ERROR),
+        RESPONSE(Member.ID, Member.STATUS, Member.USAGE, Member.ERROR, Member.INCOMPLETE),
+        INCOMPLETE(Member.REASON),
+        RESPONSE_USAGE(
+                Member.INPUT_TOKENS,
+                Member.OUTPUT_TOKENS,
+                Member.TOTAL_TOKENS,
+                Member.INPUT_DETAILS,
+                Member.OUTPUT_DETAILS),
+        INPUT_DETAILS(Member.CACHED_TOKENS),
+        OUTPUT_DETAILS(Member.REASONING_TOKENS),
+
+        // -- messages
+        MESSAGE_EVENT(Member.TYPE, Member.MESSAGE, Member.DELTA, Member.USAGE, Member.ERROR),
+        MESSAGE(Member.STOP_REASON, Member.USAGE, Member.ERROR),
+        DELTA(Member.STOP_REASON),
+        MESSAGE_USAGE(Member.INPUT_TOKENS, Member.OUTPUT_TOKENS, Member.CACHE_READ, Member.CACHE_CREATION);
+
+        /** Of the places that aren't looked up by hand. */
+        private final Member[] members;
+
+        Place(Member... members) {
+            this.members = members;
+        }
+
+        private Member named(byte[] bytes, int from, int to) {
+            for (Member each : members) {
+                if (each.is(bytes, from, to)) {
+                    return each;
+                }
+            }
+            return Member.OTHER;
+        }
     }
 
     /** Whose value comes next. */
@@ -74,19 +116,41 @@ final class AnswerWalker {
         USAGE("usage"),
         CHOICES("choices"),
         ERROR("error"),
-        FINISH_REASON("finish_reason"),
+        FINISH_REASON("finish_reason", true),
+        TYPE("type", true),
+        ID("id", true),
+        STATUS("status", true),
+        REASON("reason", true),
+        STOP_REASON("stop_reason", true),
         PROMPT_DETAILS("prompt_tokens_details"),
         COMPLETION_DETAILS("completion_tokens_details"),
+        INPUT_DETAILS("input_tokens_details"),
+        OUTPUT_DETAILS("output_tokens_details"),
+        RESPONSE("response"),
+        INCOMPLETE("incomplete_details"),
+        MESSAGE("message"),
+        DELTA("delta"),
         PROMPT_TOKENS("prompt_tokens"),
         COMPLETION_TOKENS("completion_tokens"),
         TOTAL_TOKENS("total_tokens"),
         CACHED_TOKENS("cached_tokens"),
-        REASONING_TOKENS("reasoning_tokens");
+        REASONING_TOKENS("reasoning_tokens"),
+        INPUT_TOKENS("input_tokens"),
+        OUTPUT_TOKENS("output_tokens"),
+        CACHE_READ("cache_read_input_tokens"),
+        CACHE_CREATION("cache_creation_input_tokens");
 
         private final byte[] name;
+        /** Whether its text is of interest. */
+        private final boolean text;
 
         Member(String name) {
+            this(name, false);
+        }
+
+        Member(String name, boolean text) {
             this.name = name.getBytes(StandardCharsets.US_ASCII);
+            this.text = text;
         }
 
         boolean is(byte[] bytes, int from, int to) {
@@ -108,8 +172,12 @@ final class AnswerWalker {
         }
     }
 
+    private final Place root;
     private int state;
     private Place place = Place.NOWHERE;
+    /** What surrounds the usage of a message. */
+    private Place usageIn = Place.NOWHERE;
+
     private Member member = Member.OTHER;
     private long depth;
 
@@ -126,13 +194,23 @@ final class AnswerWalker {
     private long totalTokens;
     private long cachedTokens;
     private long reasoningTokens;
+    private long cacheCreationTokens;
     private @Nullable String finishReason;
+    private @Nullable String type;
+    private @Nullable String id;
+    private @Nullable String status;
     private boolean usage;
     private boolean choicesEmpty;
     private boolean choicesFilled;
     private boolean error;
 
     AnswerWalker() {
+        this(Place.ROOT);
+    }
+
+    /** @param root what the outermost object is */
+    AnswerWalker(Place root) {
+        this.root = root;
         begin();
     }
 
@@ -143,6 +221,9 @@ final class AnswerWalker {
         member = Member.OTHER;
         escaped = false;
         finishReason = null;
+        type = null;
+        id = null;
+        status = null;
         usage = false;
         choicesEmpty = false;
         choicesFilled = false;
@@ -182,6 +263,29 @@ final class AnswerWalker {
     @Nullable
     String finishReason() {
         return finishReason;
+    }
+
+    /** The type that an event of responses or messages says it is of; null without one. */
+    @Nullable
+    String type() {
+        return type;
+    }
+
+    /** The response's id; null without one, or for one that is too long. */
+    @Nullable
+    String id() {
+        return id;
+    }
+
+    /** The response's status; null without one. */
+    @Nullable
+    String status() {
+        return status;
+    }
+
+    /** {@code cache_creation_input_tokens} of a message; -1 when unknown. */
+    long cacheCreationTokens() {
+        return cacheCreationTokens;
     }
 
     boolean hasCounts() {
@@ -296,7 +400,7 @@ final class AnswerWalker {
             error = true;
         }
         switch (c) {
-            case '"' -> beginString(member == Member.FINISH_REASON ? IN_REASON : IN_STRING);
+            case '"' -> beginString(member.text ? IN_REASON : IN_STRING);
             case '{' -> object();
             case '[' -> {
                 if (member == Member.CHOICES) {
@@ -322,19 +426,44 @@ final class AnswerWalker {
 
     private void object() {
         if (place == Place.NOWHERE) {
-            enter(Place.ROOT, BEFORE_FIRST_KEY);
+            enter(root, BEFORE_FIRST_KEY);
         } else if (place == Place.CHOICES) {
             enter(Place.CHOICE, BEFORE_FIRST_KEY);
         } else if (member == Member.USAGE) {
             forgetCounts();
-            enter(Place.USAGE, BEFORE_FIRST_KEY);
+            enter(usagePlace(), BEFORE_FIRST_KEY);
         } else if (member == Member.PROMPT_DETAILS) {
             enter(Place.PROMPT_DETAILS, BEFORE_FIRST_KEY);
         } else if (member == Member.COMPLETION_DETAILS) {
             enter(Place.COMPLETION_DETAILS, BEFORE_FIRST_KEY);
-        } else {
+        } else if (member == Member.OTHER) {
             nest();
+        } else {
+            objectOfDialect();
         }
+    }
+
+    private void objectOfDialect() {
+        switch (member) {
+            case RESPONSE -> enter(Place.RESPONSE, BEFORE_FIRST_KEY);
+            case INCOMPLETE -> enter(Place.INCOMPLETE, BEFORE_FIRST_KEY);
+            case INPUT_DETAILS -> enter(Place.INPUT_DETAILS, BEFORE_FIRST_KEY);
+            case OUTPUT_DETAILS -> enter(Place.OUTPUT_DETAILS, BEFORE_FIRST_KEY);
+            case MESSAGE -> enter(Place.MESSAGE, BEFORE_FIRST_KEY);
+            case DELTA -> enter(Place.DELTA, BEFORE_FIRST_KEY);
+            default -> nest();
+        }
+    }
+
+    private Place usagePlace() {
+        if (place == Place.ROOT) {
+            return Place.USAGE;
+        }
+        if (place == Place.RESPONSE) {
+            return Place.RESPONSE_USAGE;
+        }
+        usageIn = place;
+        return Place.MESSAGE_USAGE;
     }
 
     private void enter(Place inner, int next) {
@@ -360,13 +489,20 @@ final class AnswerWalker {
     }
 
     private void close() {
-        usage |= place == Place.USAGE;
-        place = switch (place) {
-            case USAGE, CHOICES -> Place.ROOT;
-            case PROMPT_DETAILS, COMPLETION_DETAILS -> Place.USAGE;
-            case CHOICE -> Place.CHOICES;
-            case ROOT, NOWHERE -> Place.NOWHERE;
-        };
+        usage |= place == Place.USAGE || place == Place.RESPONSE_USAGE || place == Place.MESSAGE_USAGE;
+        place = place == root
+                ? Place.NOWHERE
+                : switch (place) {
+                    case USAGE, CHOICES -> Place.ROOT;
+                    case PROMPT_DETAILS, COMPLETION_DETAILS -> Place.USAGE;
+                    case CHOICE -> Place.CHOICES;
+                    case RESPONSE -> Place.RESPONSE_EVENT;
+                    case RESPONSE_USAGE, INCOMPLETE -> Place.RESPONSE;
+                    case INPUT_DETAILS, OUTPUT_DETAILS -> Place.RESPONSE_USAGE;
+                    case MESSAGE, DELTA -> Place.MESSAGE_EVENT;
+                    case MESSAGE_USAGE -> usageIn;
+                    case ROOT, RESPONSE_EVENT, MESSAGE_EVENT, NOWHERE -> Place.NOWHERE;
+                };
         endValue();
     }
 
@@ -436,6 +572,7 @@ final class AnswerWalker {
             case COMPLETION_DETAILS ->
                 Member.REASONING_TOKENS.is(bytes, from, to) ? Member.REASONING_TOKENS : Member.OTHER;
             case CHOICES, NOWHERE -> Member.OTHER;
+            default -> place.named(bytes, from, to);
         };
     }
 
@@ -456,9 +593,9 @@ final class AnswerWalker {
     private void forget(Member named) {
         if (named.isCount()) {
             set(named, -1);
-        } else if (named == Member.PROMPT_DETAILS) {
+        } else if (named == Member.PROMPT_DETAILS || named == Member.INPUT_DETAILS) {
             cachedTokens = -1;
-        } else if (named == Member.COMPLETION_DETAILS) {
+        } else if (named == Member.COMPLETION_DETAILS || named == Member.OUTPUT_DETAILS) {
             reasoningTokens = -1;
         }
     }
@@ -469,14 +606,16 @@ final class AnswerWalker {
         totalTokens = -1;
         cachedTokens = -1;
         reasoningTokens = -1;
+        cacheCreationTokens = -1;
     }
 
     private void set(Member named, long value) {
         switch (named) {
-            case PROMPT_TOKENS -> promptTokens = value;
-            case COMPLETION_TOKENS -> completionTokens = value;
+            case PROMPT_TOKENS, INPUT_TOKENS -> promptTokens = value;
+            case COMPLETION_TOKENS, OUTPUT_TOKENS -> completionTokens = value;
             case TOTAL_TOKENS -> totalTokens = value;
-            case CACHED_TOKENS -> cachedTokens = value;
+            case CACHED_TOKENS, CACHE_READ -> cachedTokens = value;
+            case CACHE_CREATION -> cacheCreationTokens = value;
             case REASONING_TOKENS -> reasoningTokens = value;
             default -> throw new IllegalStateException("member: " + named + " (expected: a count)");
         }
@@ -485,17 +624,30 @@ final class AnswerWalker {
     private int reason(byte[] bytes, int from, int to) {
         int p = stringEnd(bytes, from, to);
         boolean ends = p < to && bytes[p] == '"';
-        if (ends && captured == 0 && !escapes) {
+        if (ends && captured == 0 && !escapes && member == Member.FINISH_REASON) {
             finishReason = reasonOf(bytes, from, p);
+        } else if (ends && captured == 0 && !escapes && member == Member.TYPE) {
+            type = textOf(USUAL_TYPES, bytes, from, p);
         } else {
             capture(bytes, from, p);
             if (!ends) {
                 return p;
             }
-            finishReason = cut(capturedText());
+            keep(capturedText());
         }
         endValue();
         return nextKey(bytes, p + 1, to);
+    }
+
+    private void keep(String text) {
+        switch (member) {
+            case TYPE -> type = text;
+            case STATUS -> status = cut(text);
+            case ID -> id = captured > MAX_CAPTURE ? null : text;
+            // why a response is incomplete may stand on either side of its status
+            case FINISH_REASON, REASON, STOP_REASON -> finishReason = cut(text);
+            default -> throw new IllegalStateException("member: " + member + " (expected: a text)");
+        }
     }
 
     private int count(byte[] bytes, int from, int to) {
@@ -638,12 +790,20 @@ final class AnswerWalker {
 
     /** The text of a reason without escapes. */
     private static String reasonOf(byte[] bytes, int from, int to) {
-        for (Reason usual : USUAL_REASONS) {
+        return cut(textOf(USUAL_REASONS, bytes, from, to));
+    }
+
+    private static String textOf(Reason[] usually, byte[] bytes, int from, int to) {
+        for (Reason usual : usually) {
             if (Arrays.equals(bytes, from, to, usual.bytes, 0, usual.bytes.length)) {
                 return usual.text;
             }
         }
-        return cut(new String(bytes, from, Math.min(to - from, MAX_CAPTURE), StandardCharsets.UTF_8));
+        return new String(bytes, from, Math.min(to - from, MAX_CAPTURE), StandardCharsets.UTF_8);
+    }
+
+    private static Reason[] reasons(String... texts) {
+        return Stream.of(texts).map(Reason::new).toArray(Reason[]::new);
     }
 
     private static String cut(String reason) {

@@ -4,10 +4,11 @@ package routes.relay;
 final class DocumentScanner implements Observer {
 
     private final AnswerFacts facts;
-    private final AnswerWalker json = new AnswerWalker();
+    private final AnswerWalker json;
 
     DocumentScanner(AnswerFacts facts) {
         this.facts = facts;
+        json = new AnswerWalker(facts.dialect().document());
     }
 
     @Override

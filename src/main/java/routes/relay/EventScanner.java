@@ -29,7 +29,7 @@ final class EventScanner implements Observer {
     }
 
     private final AnswerFacts facts;
-    private final AnswerWalker json = new AnswerWalker();
+    private final AnswerWalker json;
 
     private int state = STREAM_START;
     private int matched;
@@ -42,6 +42,7 @@ final class EventScanner implements Observer {
 
     EventScanner(AnswerFacts facts) {
         this.facts = facts;
+        json = new AnswerWalker(facts.dialect().event());
     }
 
     @Override

@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import routes.relay.Dialect;
 
 /** The table of paths that the front door serves: method, what the body is, and whether usage can be asked for. */
 public enum Api {
@@ -12,7 +13,14 @@ public enum Api {
     EMBEDDINGS("/v1/embeddings", "POST", Body.JSON, false),
     MODELS("/v1/models", "GET", Body.NONE, false),
     /** {@code /v1/models/{id}}; ids may hold slashes. */
-    MODEL("/v1/models/", "GET", Body.NONE, false);
+    MODEL("/v1/models/", "GET", Body.NONE, false),
+    RESPONSES("/v1/responses", "POST", Body.JSON, Dialect.RESPONSES),
+    /** {@code /v1/responses/{id}}. */
+    STORED_RESPONSE("/v1/responses/", "GET", Body.NONE, Dialect.STORED_RESPONSE),
+    /** {@code /v1/responses/{id}/cancel}. */
+    RESPONSE_CANCEL("/v1/responses/{id}/cancel", "POST", Body.NONE, Dialect.STORED_RESPONSE),
+    MESSAGES("/v1/messages", "POST", Body.JSON, Dialect.MESSAGES),
+    MESSAGES_COUNT_TOKENS("/v1/messages/count_tokens", "POST", Body.JSON, Dialect.MESSAGES);
 
     /** What a request's body is. */
     public enum Body {
@@ -22,6 +30,9 @@ public enum Api {
         JSON
     }
 
+    private static final String CANCEL = "/cancel";
+    private static final int LONGEST_ID = 256;
+
     private static final Map<String, Api> EXACT = new HashMap<>();
 
     static {
@@ -29,19 +40,31 @@ public enum Api {
             EXACT.put(api.path, api);
         }
         EXACT.remove(MODEL.path);
+        EXACT.remove(STORED_RESPONSE.path);
+        EXACT.remove(RESPONSE_CANCEL.path);
     }
 
     private final String path;
     private final String method;
     private final Body body;
     private final boolean streamUsage;
+    private final Dialect dialect;
     private final String label = name().toLowerCase(Locale.ROOT);
 
     Api(String path, String method, Body body, boolean streamUsage) {
+        this(path, method, body, streamUsage, Dialect.COMPLETIONS);
+    }
+
+    Api(String path, String method, Body body, Dialect dialect) {
+        this(path, method, body, false, dialect);
+    }
+
+    Api(String path, String method, Body body, boolean streamUsage, Dialect dialect) {
         this.path = path;
         this.method = method;
         this.body = body;
         this.streamUsage = streamUsage;
+        this.dialect = dialect;
     }
 
     /** The API at a normalised path, whatever the method; null when the door doesn't serve it. */
@@ -50,10 +73,32 @@ public enum Api {
         if (exact != null) {
             return exact;
         }
+        if (path.startsWith(STORED_RESPONSE.path)) {
+            boolean cancel = path.endsWith(CANCEL) && path.length() > STORED_RESPONSE.path.length() + CANCEL.length();
+            Api of = cancel ? RESPONSE_CANCEL : STORED_RESPONSE;
+            return isId(of.responseId(path)) ? of : null;
+        }
         return path.length() > MODEL.path.length() && path.startsWith(MODEL.path) ? MODEL : null;
     }
 
-    /** The path, or for {@link #MODEL} its beginning. */
+    /** The id in the path of a stored response. */
+    public String responseId(String path) {
+        return path.substring(
+                STORED_RESPONSE.path.length(), path.length() - (this == RESPONSE_CANCEL ? CANCEL.length() : 0));
+    }
+
+    private static boolean isId(String text) {
+        return !text.isEmpty()
+                && text.length() <= LONGEST_ID
+                && text.chars()
+                        .allMatch(c -> c >= 'a' && c <= 'z'
+                                || c >= 'A' && c <= 'Z'
+                                || c >= '0' && c <= '9'
+                                || c == '_'
+                                || c == '-');
+    }
+
+    /** The path; for {@link #MODEL} and {@link #STORED_RESPONSE} its beginning, for {@link #RESPONSE_CANCEL} its pattern. */
     public String path() {
         return path;
     }
@@ -71,9 +116,29 @@ public enum Api {
         return streamUsage;
     }
 
+    /** How its answers are told. */
+    public Dialect dialect() {
+        return dialect;
+    }
+
+    /** Whether it is about a response that a replica keeps, whose id stands in the path. */
+    public boolean isAboutStoredResponse() {
+        return dialect == Dialect.STORED_RESPONSE;
+    }
+
+    /** Whether prompts and answers cost tokens here. */
+    public boolean costsTokens() {
+        return this != MESSAGES_COUNT_TOKENS && dialect != Dialect.STORED_RESPONSE;
+    }
+
+    /** Whether replicas know {@code cache_salt} here; elsewhere they ignore or refuse it. */
+    public boolean knowsCacheSalt() {
+        return dialect != Dialect.MESSAGES;
+    }
+
     /** Whether its prompts begin alike, so that a replica that has computed one's beginning saves work for the next. */
     public boolean isPrefixed() {
-        return this == CHAT_COMPLETIONS || this == COMPLETIONS;
+        return this == CHAT_COMPLETIONS || this == COMPLETIONS || this == RESPONSES || this == MESSAGES;
     }
 
     /** The name in usage lines and metrics, such as {@code chat_completions}. */

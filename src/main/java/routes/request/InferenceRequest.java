@@ -38,7 +38,7 @@ public final class InferenceRequest extends TimerWheel.Entry {
     private final RequestHead head;
     private final RequestIds ids;
     private final Lease lease;
-    private final AnswerFacts facts = new AnswerFacts();
+    private final AnswerFacts facts;
     private final long startNanos;
     private final long startMillis;
 
@@ -46,6 +46,8 @@ public final class InferenceRequest extends TimerWheel.Entry {
     private @Nullable ByteBuf body;
     private int bodyBytes;
     private @Nullable Prompt prompt;
+    private @Nullable StoredResponse storedResponse;
+    private @Nullable Replica mustGoTo;
     private PrefixLevels prefix = PrefixLevels.NONE;
     private long ownSalt;
     private boolean saltsTenant;
@@ -83,6 +85,7 @@ public final class InferenceRequest extends TimerWheel.Entry {
         this.startNanos = startNanos;
         this.startMillis = System.currentTimeMillis();
         this.lease = new Lease(origin.budget());
+        this.facts = new AnswerFacts(api.dialect());
     }
 
     // ---- what came in
@@ -158,6 +161,25 @@ public final class InferenceRequest extends TimerWheel.Entry {
 
     public @Nullable Prompt prompt() {
         return prompt;
+    }
+
+    /** It asks for a response that a replica keeps, rather than for a new answer. */
+    public void asksFor(StoredResponse stored) {
+        storedResponse = stored;
+    }
+
+    /** The response that it asks for; null for every other request. */
+    public @Nullable StoredResponse storedResponse() {
+        return storedResponse;
+    }
+
+    /** Only this replica can serve it; null for any. */
+    public void mustGoTo(@Nullable Replica only) {
+        mustGoTo = only;
+    }
+
+    public @Nullable Replica mustGoTo() {
+        return mustGoTo;
     }
 
     /** The prefix whose cache is worth keeping warm; shared among requests with the same salt only, if they have one. */
@@ -454,8 +476,8 @@ public final class InferenceRequest extends TimerWheel.Entry {
             lease.correctQueue(0);
             return;
         }
-        boolean refusedByReplica = how == Outcome.UPSTREAM_ERROR && facts.events() == 0;
-        long prompt = facts.promptTokens() >= 0 ? facts.promptTokens() : refusedByReplica ? 0 : promptTokensEstimate();
+        boolean free = !api.costsTokens() || how == Outcome.UPSTREAM_ERROR && facts.events() == 0;
+        long prompt = facts.promptTokens() >= 0 ? facts.promptTokens() : free ? 0 : promptTokensEstimate();
         long completion = answerTokens();
         lease.grant().settle(prompt, facts.cachedTokens(), completion);
         lease.correctQueue(prompt + completion);
@@ -536,7 +558,7 @@ public final class InferenceRequest extends TimerWheel.Entry {
     }
 
     public boolean isStream() {
-        return prompt != null && prompt.stream();
+        return prompt != null ? prompt.stream() : storedResponse != null && storedResponse.stream();
     }
 
     /** The replica tried last; null when none was. */

@@ -48,6 +48,11 @@ public final class Prompt {
     private int lastTurnStart = -1;
     private int promptStart = -1;
     private int promptEnd = -1;
+    private int systemStart = -1;
+    private int systemEnd = -1;
+    private @Nullable String previousResponseId;
+    private boolean background;
+    private boolean store = true;
 
     private Prompt() {}
 
@@ -180,6 +185,30 @@ public final class Prompt {
         return promptEnd;
     }
 
+    /** Start of what stands before all messages: Anthropic's top-level {@code system}, {@code instructions} of a response. */
+    public int systemStart() {
+        return systemStart;
+    }
+
+    public int systemEnd() {
+        return systemEnd;
+    }
+
+    /** The response that this one goes on from; null for none. */
+    public @Nullable String previousResponseId() {
+        return previousResponseId;
+    }
+
+    /** Whether the response is made after it was answered. */
+    public boolean background() {
+        return background;
+    }
+
+    /** Whether the replica may keep the response. */
+    public boolean store() {
+        return store;
+    }
+
     /**
      * A prompt while it is being read.
      *
@@ -276,6 +305,24 @@ public final class Prompt {
                 draft.promptStart = start;
                 draft.promptEnd = end;
             }
+        }
+
+        public void system(int start, int end) {
+            Prompt draft = open();
+            draft.systemStart = start;
+            draft.systemEnd = end;
+        }
+
+        public void previousResponseId(String id) {
+            open().previousResponseId = id;
+        }
+
+        public void background(boolean value) {
+            open().background = value;
+        }
+
+        public void store(boolean value) {
+            open().store = value;
         }
 
         public Prompt finish() {

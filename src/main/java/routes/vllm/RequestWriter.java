@@ -4,16 +4,20 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import routes.net.Ascii;
 import routes.net.HeadBytes;
+import routes.relay.Dialect;
 import routes.replica.ReplicaAddress;
 import routes.request.Api;
 import routes.request.Edits;
 import routes.request.InferenceRequest;
 import routes.request.RequestHead;
 import routes.request.RequestHead.Known;
+import routes.request.StoredResponse;
 
 /**
  * Writes requests to one endpoint. Only headers on a fixed list and on the configured one go upstream, and none that the
@@ -37,8 +41,15 @@ final class RequestWriter {
     private static final byte[] CRLF = ascii("\r\n");
     private static final byte[] END = ascii("\r\n\r\n");
 
+    /** What versions and features an Anthropic client speaks. */
+    private static final List<String> OF_MESSAGES = List.of("anthropic-version", "anthropic-beta");
+
+    /** Request line and headers that are the same for all requests; without the line where it holds an id. */
     private final byte[][] beginnings = new byte[Api.values().length][];
+
+    private final String basePath;
     private final String[] forwarded;
+    private final String[] forwardedOfMessages;
 
     /**
      * @param ownHeaders headers of the endpoint, by their names in lower case
@@ -48,13 +59,17 @@ final class RequestWriter {
         StringBuilder own = new StringBuilder();
         ownHeaders.forEach(
                 (name, value) -> own.append(name).append(": ").append(value).append("\r\n"));
+        basePath = address.basePath();
         for (Api api : Api.values()) {
-            beginnings[api.ordinal()] =
-                    ascii(api.method() + ' ' + address.basePath() + api.path() + " HTTP/1.1\r\nhost: "
-                            + address.authority() + "\r\n" + own
-                            + "content-type: application/json\r\naccept-encoding: identity\r\n");
+            String line = api.isAboutStoredResponse() ? "" : api.method() + ' ' + basePath + api.path();
+            beginnings[api.ordinal()] = ascii(line + " HTTP/1.1\r\nhost: " + address.authority() + "\r\n" + own
+                    + (api.body() == Api.Body.NONE ? "" : "content-type: application/json\r\n")
+                    + "accept-encoding: identity\r\n");
         }
         forwarded = forwardHeaders.toArray(new String[0]);
+        Set<String> ofMessages = new LinkedHashSet<>(forwardHeaders);
+        ofMessages.addAll(OF_MESSAGES);
+        forwardedOfMessages = ofMessages.toArray(new String[0]);
     }
 
     /** Writes and flushes one request. The body is borrowed: slices of it are retained until they are sent. */
@@ -86,7 +101,12 @@ final class RequestWriter {
     private HeadBytes head(Call call, int length) {
         InferenceRequest request = call.request();
         RequestHead head = request.head();
-        HeadBytes out = HeadBytes.begin().put(beginnings[request.target().ordinal()]);
+        HeadBytes out = HeadBytes.begin();
+        StoredResponse stored = request.storedResponse();
+        if (stored != null) {
+            out.put(request.target().method()).put(" ").put(basePath).put(stored.target());
+        }
+        out.put(beginnings[request.target().ordinal()]);
         Credential credential = call.credential();
         if (credential != null) {
             out.put(credential.line());
@@ -96,7 +116,8 @@ final class RequestWriter {
             copy(out, ACCEPT, head, Known.ACCEPT);
         }
         trace(out, head, ofConnection);
-        for (String name : forwarded) {
+        boolean messages = request.target().dialect() == Dialect.MESSAGES;
+        for (String name : messages ? forwardedOfMessages : forwarded) {
             String value = ofConnection.contains(name) ? null : head.header(name);
             if (value != null) {
                 out.put(name).put(": ").put(value).put(CRLF);

@@ -275,7 +275,9 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         if (ours != null && keyRefused && pool.mayWarn()) {
             LOG.warn("Replica {} refused the gateway's key, number {} of its list", pool.replica(), ours.number());
         }
-        boolean mayPass = status == 429 || status >= 500 || otherKey;
+        // another replica may know a response that this one doesn't
+        boolean asksAround = current.request().storedResponse() != null;
+        boolean mayPass = status == 429 || status >= 500 || otherKey || asksAround;
         // zero means that the same replica may be asked again, which is so for another key only
         int wait = otherKey ? 0 : retryAfter == 0 ? -1 : retryAfter;
         if (mayPass && current.request().triesAgainInsteadOf(status, wait)) {
@@ -302,14 +304,14 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
         InferenceRequest request = current.request();
         AnswerFacts facts = request.facts();
         boolean before = facts.firstToken();
-        boolean silent = facts.events() == 0;
+        boolean silent = !facts.begun();
         RelayState state = running.relay(in, this::toClient);
         dirty = true;
         lastReadNanos = System.nanoTime();
         if (!before && facts.firstToken()) {
             request.firstToken(lastReadNanos);
         }
-        if (silent && facts.events() > 0) {
+        if (silent && facts.begun()) {
             pool.timers().arm(silence, lastReadNanos + request.stallNanos());
         }
         switch (state) {
@@ -535,7 +537,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter {
                 return;
             }
             InferenceRequest request = current.request();
-            boolean begun = request.facts().events() > 0;
+            boolean begun = request.facts().begun();
             long limit = begun ? request.stallNanos() : request.headNanos();
             long since = begun ? lastReadNanos : sentNanos;
             if (!ctx().channel().config().isAutoRead()) {

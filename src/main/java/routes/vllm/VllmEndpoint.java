@@ -236,12 +236,16 @@ public final class VllmEndpoint extends DefaultEndpoint implements AsyncEndpoint
     }
 
     /**
-     * The replica that the request was given slots of; without any, the first that is fit and has some, or the first that
-     * is left. Null when none can serve.
+     * The replica that the request must go to, or was given slots of; without any, the first that is fit and has some, or
+     * the first that is left. Null when none can serve.
      */
     @Nullable
     Replica replicaFor(InferenceRequest request) {
         List<Replica> members = replicas();
+        Replica only = request.mustGoTo();
+        if (only != null) {
+            return members.contains(only) ? only : null;
+        }
         Replica left = null;
         for (Replica each : members) {
             if (request.lease().holdsSlotsOf(each)) {

@@ -1,11 +1,13 @@
 package routes.vllm;
 
+import io.netty.buffer.Unpooled;
 import org.apache.camel.AsyncCallback;
 import org.apache.camel.Exchange;
 import org.apache.camel.support.DefaultAsyncProducer;
 import routes.error.ErrorCode;
 import routes.error.GatewayException;
 import routes.replica.Replica;
+import routes.request.CacheSalt;
 import routes.request.Edits;
 import routes.request.InferenceRequest;
 import routes.request.Prompt;
@@ -45,6 +47,8 @@ final class VllmProducer extends DefaultAsyncProducer {
         Prompt prompt = request.prompt();
         if (request.isFinished()) {
             callback.done(false);
+        } else if (request.storedResponse() != null) {
+            sendWithoutBody(exchange, request, callback);
         } else if (prompt == null || request.body() == null) {
             exchange.setException(
                     new IllegalStateException("vllm: the request has no prompt (expected: the step 'prompt' before)"));
@@ -52,6 +56,19 @@ final class VllmProducer extends DefaultAsyncProducer {
         } else {
             send(exchange, request, callback, prompt);
         }
+    }
+
+    /** What a replica keeps is told, or ended, whatever else it does: that takes no slot. */
+    private void sendWithoutBody(Exchange exchange, InferenceRequest request, AsyncCallback callback) {
+        Replica replica = endpoint.replicaFor(request);
+        if (replica == null) {
+            exchange.setException(new GatewayException(ErrorCode.NO_REPLICA));
+            callback.done(false);
+            return;
+        }
+        request.body(Unpooled.EMPTY_BUFFER);
+        Call call = new Call(request, endpoint, Edits.none(), exchange, callback);
+        UpstreamPool.of(request.loop(), endpoint, replica).send(call);
     }
 
     private void send(Exchange exchange, InferenceRequest request, AsyncCallback callback, Prompt prompt) {
@@ -66,7 +83,8 @@ final class VllmProducer extends DefaultAsyncProducer {
             callback.done(false);
         } else {
             String model = endpoint.getModel() == null ? request.getPool() : endpoint.getModel();
-            Edits edits = Edits.of(prompt, request.target().streamUsage(), model, request.cacheSalt());
+            CacheSalt salt = request.target().knowsCacheSalt() ? request.cacheSalt() : null;
+            Edits edits = Edits.of(prompt, request.target().streamUsage(), model, salt);
             Call call = new Call(request, endpoint, edits, exchange, callback);
             UpstreamPool.of(request.loop(), endpoint, replica).send(call);
         }

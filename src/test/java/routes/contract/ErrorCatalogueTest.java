@@ -11,6 +11,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import routes.error.ErrorBody;
 import routes.error.ErrorCode;
 import routes.error.GatewayException;
@@ -42,6 +43,7 @@ class ErrorCatalogueTest {
             "duplicate_field",
             "missing_model",
             "model_not_found",
+            "response_not_found",
             "rate_limit_exceeded",
             "token_limit_exceeded",
             "concurrency_limit_exceeded",
@@ -53,6 +55,7 @@ class ErrorCatalogueTest {
             "queue_full",
             "queue_timeout",
             "no_replica",
+            "response_unavailable",
             "upstream_connect_failed",
             "upstream_reset",
             "upstream_invalid",
@@ -94,6 +97,40 @@ class ErrorCatalogueTest {
                 .isEqualTo(code.anthropicType())
                 .isNotBlank();
         assertThat(body.path("error").path("message").asText()).isEqualTo(code.text());
+    }
+
+    @ParameterizedTest
+    @EnumSource(ErrorCode.class)
+    void theLastEventOfAStreamIsOneThatTheApisClientsKnow(ErrorCode code) throws IOException {
+        GatewayException error = new GatewayException(code);
+        assertThat(event(error, CHAT)).matches("data: \\{.*}\n\ndata: \\[DONE]\n\n");
+
+        String[] responses = event(error, "/v1/responses").split("\n", -1);
+        assertThat(responses).hasSize(4).startsWith("event: error").endsWith("", "");
+        JsonNode data = JSON.readTree(responses[1].substring("data: ".length()));
+        assertThat(data.path("type").asText()).isEqualTo("error");
+        assertThat(data.path("code").asText()).isEqualTo(code.code());
+        assertThat(data.path("message").asText()).isEqualTo(code.text());
+
+        String[] messages = event(error, MESSAGES).split("\n", -1);
+        assertThat(messages).hasSize(4).startsWith("event: error");
+        assertThat(JSON.readTree(messages[1].substring("data: ".length()))
+                        .path("error")
+                        .path("type")
+                        .asText())
+                .isEqualTo(code.anthropicType());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/v1/messages", "/v1/messages/count_tokens"})
+    void anthropicsShapeIsForItsPathsOnly(String path) {
+        GatewayException error = new GatewayException(ErrorCode.NOT_FOUND);
+        assertThat(ErrorBody.render(error, path)).startsWith("{\"type\":\"error\"".getBytes(StandardCharsets.UTF_8));
+        assertThat(ErrorBody.render(error, "/v1/messagesx")).startsWith("{\"error\"".getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static String event(GatewayException error, String path) {
+        return new String(ErrorBody.event(error, path), StandardCharsets.UTF_8);
     }
 
     @ParameterizedTest

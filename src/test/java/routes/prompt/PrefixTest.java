@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.util.List;
 import java.util.stream.IntStream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -44,6 +45,29 @@ class PrefixTest {
         assertThat(tokens(levels))
                 .containsExactly(256, 512, 1024, (1100 * 5 + "[{'role':'user','content':''}".length()) / 4);
         assertThat(levels.isFollowUp()).isFalse();
+    }
+
+    @Test
+    void instructionsAreAPartOfThePrefixThatStandsBeforeTheMessages() throws GatewayException {
+        for (Api api : List.of(Api.RESPONSES, Api.MESSAGES)) {
+            String system = api == Api.RESPONSES ? "instructions" : "system";
+            String list = api == Api.RESPONSES ? "input" : "messages";
+            String body = "{\"model\":\"m1\",\"" + system + "\":\"%s\",\"" + list + "\":[" + FIRST + "%s]}";
+
+            long key = last(api, body.formatted("Be brief.", ""));
+            assertThat(last(api, body.formatted("Be brief.", "," + LATER))).isEqualTo(key);
+            assertThat(last(api, body.formatted("Be long.", ""))).isNotEqualTo(key);
+        }
+    }
+
+    private static long last(Api api, String json) throws GatewayException {
+        ByteBuf body = Bodies.direct(Bodies.utf8(json));
+        try {
+            PrefixLevels levels = Prefix.of(api, body, PromptScanner.scan(body, api.dialect()), null);
+            return levels.hash(levels.count() - 1);
+        } finally {
+            body.release();
+        }
     }
 
     @Test
