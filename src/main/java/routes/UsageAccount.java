@@ -9,6 +9,7 @@ import routes.request.Prompt;
 import routes.telemetry.RequestMeters;
 import routes.usage.UsageJournal;
 import routes.usage.UsageRecord;
+import routes.usage.UsageRecord.Source;
 
 /**
  * Accounts for each request that ends: counts it, and if it was authenticated has its one usage line written.
@@ -43,9 +44,10 @@ final class UsageAccount {
         AnswerFacts facts = request.facts();
         Prompt prompt = request.prompt();
         Replica replica = request.getReplica();
-        boolean complete = outcome == Outcome.SUCCESS || facts.usageFinal();
+        UsedTokens used = UsedTokens.of(request, outcome);
         UsageRecord.Builder record = UsageRecord.builder()
                 .tsMillis(request.getStartMillis())
+                .recordId(request.getRecordId())
                 .requestId(request.getRequestId())
                 .tenant(caller.tenant())
                 .keyId(caller.id())
@@ -64,25 +66,16 @@ final class UsageAccount {
                 .ttfbNanos(request.getFirstByteNanos())
                 .ttftNanos(request.getFirstTokenNanos())
                 .durationNanos(request.getDurationNanos())
-                .promptTokens(facts.promptTokens())
-                .completionTokens(facts.completionTokens())
-                .totalTokens(facts.totalTokens())
+                .promptTokens(used.prompt())
+                .completionTokens(used.completion())
+                .totalTokens(used.total())
                 .cachedTokens(facts.cachedTokens())
                 .reasoningTokens(facts.reasoningTokens())
-                .usageSource(source(facts, complete))
-                .partial(facts.usageKnown() && !complete)
+                .usageSource(used.source())
+                .partial(used.source() == Source.RUNNING || used.source() == Source.ESTIMATED)
                 .affinity(request.getAffinity())
                 .fallbackFrom(request.getFallbackFrom())
                 .gateway(gateway);
-        if (outcome == Outcome.REJECTED && request.isAnswering() && !facts.usageKnown()) {
-            // a stream that the gateway ended itself: what came is charged, so it is said
-            long sent = request.promptTokensEstimate();
-            record.promptTokens(sent)
-                    .completionTokens(request.answerTokens())
-                    .totalTokens(sent + request.answerTokens())
-                    .usageSource(UsageRecord.Source.ESTIMATED)
-                    .partial(true);
-        }
         if (replica != null) {
             record.replica(replica.toString()).upstreamRequestId(request.upstreamRequestId());
         }
@@ -93,12 +86,5 @@ final class UsageAccount {
                     .user(prompt.user());
         }
         return record.build();
-    }
-
-    private static UsageRecord.Source source(AnswerFacts facts, boolean complete) {
-        if (!facts.usageKnown()) {
-            return UsageRecord.Source.NONE;
-        }
-        return complete ? UsageRecord.Source.FINAL : UsageRecord.Source.RUNNING;
     }
 }

@@ -307,7 +307,9 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
                     new GatewayException(ErrorCode.METHOD_NOT_ALLOWED, "This path takes GET only."),
                     List.of(Map.entry("allow", "GET")));
         } else {
-            refuseRequest(new GatewayException(ErrorCode.NOT_FOUND), List.of());
+            // while the gateway stops, its routes are gone before its connections are
+            ErrorCode code = port.door().isDraining() ? ErrorCode.DRAINING : ErrorCode.NOT_FOUND;
+            refuseRequest(new GatewayException(code), List.of());
         }
     }
 

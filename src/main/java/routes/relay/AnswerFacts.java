@@ -21,6 +21,7 @@ public final class AnswerFacts {
     private long cachedTokens = -1;
     private long reasoningTokens = -1;
     private long events;
+    private long countedEvents;
     private @Nullable String finishReason;
     private boolean done;
     private boolean error;
@@ -86,11 +87,11 @@ public final class AnswerFacts {
     }
 
     /**
-     * Whether the last usage seen stood where only a final one stands: in a document, or in an event without choices.
-     * False for running totals, which may fall short when the answer broke off.
+     * Whether the last usage seen stood where only a final one stands: in a document, or in an event without choices that no
+     * event with choices followed. False for running totals, which may fall short when the answer broke off.
      */
     public boolean usageFinal() {
-        return finalUsage;
+        return finalUsage && uncountedEvents() == 0;
     }
 
     /** Whether usage was seen on an event with choices. */
@@ -130,6 +131,11 @@ public final class AnswerFacts {
      */
     public long events() {
         return events;
+    }
+
+    /** Events since the last usage that counted the answer's tokens. */
+    public long uncountedEvents() {
+        return events - countedEvents;
     }
 
     /** Whether an event came that shows the replica at work, be it without a piece of the answer. */
@@ -261,6 +267,7 @@ public final class AnswerFacts {
         if (json.usageSeen() && json.completionTokens() >= 0) {
             completionTokens = json.completionTokens();
             totalTokens = promptTokens < 0 ? -1 : promptTokens + completionTokens;
+            countedEvents = events;
             finalUsage = last;
             runningUsage |= !last;
         }
@@ -288,6 +295,7 @@ public final class AnswerFacts {
             totalTokens = json.totalTokens();
             cachedTokens = json.cachedTokens();
             reasoningTokens = json.reasoningTokens();
+            countedEvents = completionTokens >= 0 ? events : countedEvents;
             finalUsage = last;
         }
     }

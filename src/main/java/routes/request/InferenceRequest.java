@@ -119,6 +119,11 @@ public final class InferenceRequest extends TimerWheel.Entry {
         return ids.toClient();
     }
 
+    /** The id of its usage line. */
+    public String getRecordId() {
+        return ids.unique();
+    }
+
     /** A fresh id for the upstream's next attempt. */
     public String upstreamRequestId() {
         return ids.toUpstream(attempts);
@@ -477,16 +482,22 @@ public final class InferenceRequest extends TimerWheel.Entry {
             return;
         }
         boolean free = !api.costsTokens() || how == Outcome.UPSTREAM_ERROR && facts.events() == 0;
-        long prompt = facts.promptTokens() >= 0 ? facts.promptTokens() : free ? 0 : promptTokensEstimate();
+        long prompt = free ? Math.max(0, facts.promptTokens()) : promptTokens();
         long completion = answerTokens();
         lease.grant().settle(prompt, facts.cachedTokens(), completion);
         lease.correctQueue(prompt + completion);
     }
 
-    /** Tokens of the answer so far: as the replica counts them where it does, else its events. */
+    /** Tokens of the prompt: as the replica counted them, else the estimate. */
+    public long promptTokens() {
+        return facts.promptTokens() >= 0 ? facts.promptTokens() : promptTokensEstimate();
+    }
+
+    /** Tokens of the answer so far: as the replica counted them last, and one for each of its events since. */
     public long answerTokens() {
-        return Math.max(
-                facts.completionTokens(), facts.completionTokens() >= 0 && facts.usageFinal() ? 0 : facts.events());
+        long counted = Math.max(0, facts.completionTokens());
+        boolean complete = facts.usageFinal() || outcome == Outcome.SUCCESS && facts.completionTokens() >= 0;
+        return complete || !api.costsTokens() ? counted : counted + facts.uncountedEvents();
     }
 
     /** The answer of the gateway's own is complete. */

@@ -6,8 +6,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ids of one request: one for the client, who may choose it, and a fresh one for each attempt, which only we choose,
- * since two live requests with one id disturb each other in the engine.
+ * The ids of one request: one for the client, who may choose it, one for its usage line, and a fresh one for each attempt.
+ * Those only we choose: two requests with one id would be billed as one, and disturb each other in the engine.
  */
 public final class RequestIds {
 
@@ -31,6 +31,11 @@ public final class RequestIds {
 
     public String toClient() {
         return toClient;
+    }
+
+    /** Differs from that of every other request, of every gateway, whatever its client chose. */
+    public String unique() {
+        return unique;
     }
 
     public String toUpstream(int attempt) {

@@ -43,6 +43,7 @@ final class UsageLine {
     private static final byte[] N = name("n");
     private static final byte[] MAX_TOKENS = name("max_tokens");
     private static final byte[] USER = name("user");
+    private static final byte[] RECORD_ID = name("record_id");
 
     private final Repeated tenant = new Repeated("tenant", UsageText.ID_BYTES);
     private final Repeated keyId = new Repeated("key_id", UsageText.ID_BYTES);
@@ -105,6 +106,7 @@ final class UsageLine {
         at = gateway.write(record.gateway(), buffer, at);
         at = affinity.write(record.affinity(), buffer, at);
         at = fallbackFrom.write(record.fallbackFrom(), buffer, at);
+        at = id(RECORD_ID, record.recordId(), at);
         buffer[at++] = '}';
         buffer[at++] = '\n';
         length = at;

@@ -18,8 +18,11 @@ import routes.request.Outcome;
  *
  * <p>Text is cut at 256 characters, ids and names of tenants and gateways at 128. As JSON the fields have their snake_case
  * names, times are milliseconds with three decimals, such as {@code "ttft_ms":12.345}, {@code ts} is ISO-8601 in UTC, such
- * as {@code 2026-01-31T23:59:59.042Z}, and text is valid Unicode (a lone surrogate becomes U+FFFD) that takes at most 256
+ * as {@code 2026-01-31T23:59:59.042Z}, and text is valid Unicode (a lone surrogate or a NUL becomes U+FFFD) that takes at most 256
  * or 128 bytes, escapes included, so that a line stays below 4 KiB.
+ *
+ * <p>{@code recordId} tells records apart: a record that comes again has the same one. The {@code requestId} does not, since
+ * clients may choose it.
  *
  * @param tsMillis when the request began, milliseconds since 1970; {@code ts} in JSON
  * @param upstreamRequestId the id under which the replica knew the last attempt
@@ -38,6 +41,7 @@ import routes.request.Outcome;
  * @param gateway name of the gateway's instance
  * @param affinity why this replica was chosen, such as {@code home}, {@code spill_full}, {@code only_one}
  * @param fallbackFrom the model that could not serve the request, whose fallback {@code modelServed} is
+ * @param recordId the record's own id
  */
 @JsonNaming(PropertyNamingStrategies.SnakeCaseStrategy.class)
 public record UsageRecord(
@@ -109,7 +113,9 @@ public record UsageRecord(
         String affinity,
 
         @JsonSerialize(using = UsageJson.Text.class) @Nullable
-        String fallbackFrom) {
+        String fallbackFrom,
+
+        @JsonSerialize(using = UsageJson.Id.class) @Nullable String recordId) {
 
     private static final long LAST_TS = 253_402_300_799_999L; // 9999-12-31T23:59:59.999Z
 
@@ -143,6 +149,7 @@ public record UsageRecord(
         gateway = id(gateway);
         affinity = text(affinity);
         fallbackFrom = text(fallbackFrom);
+        recordId = id(recordId);
     }
 
     public static Builder builder() {
@@ -204,11 +211,11 @@ public record UsageRecord(
 
     /** Where token counts come from. The set is closed; later versions only add. */
     public enum Source {
-        /** The replica's final usage. */
+        /** The replica's count of the whole answer. */
         FINAL,
-        /** A running total of an answer that didn't end. */
+        /** The replica's count so far, of an answer that didn't come to its end. */
         RUNNING,
-        /** Counted or guessed by the gateway. */
+        /** By the gateway, in part at least: the events of an answer that didn't come to its end, a guess at the prompt. */
         ESTIMATED,
         /** Nobody said. */
         NONE;
@@ -264,6 +271,7 @@ public record UsageRecord(
         private @Nullable String gateway;
         private @Nullable String affinity;
         private @Nullable String fallbackFrom;
+        private @Nullable String recordId;
 
         private Builder() {}
 
@@ -444,6 +452,11 @@ public record UsageRecord(
             return this;
         }
 
+        public Builder recordId(@Nullable String value) {
+            recordId = value;
+            return this;
+        }
+
         public UsageRecord build() {
             return new UsageRecord(
                     tsMillis,
@@ -480,7 +493,8 @@ public record UsageRecord(
                     user,
                     gateway,
                     affinity,
-                    fallbackFrom);
+                    fallbackFrom,
+                    recordId);
         }
 
         private static long micros(long nanos) {

@@ -1,7 +1,8 @@
 package routes.usage;
 
 /**
- * Text inside a JSON line: UTF-8 that is always valid (a lone surrogate becomes U+FFFD) and bounded, with every character
+ * Text inside a JSON line: UTF-8 that is always valid (a lone surrogate becomes U+FFFD, and so does NUL, which databases
+ * refuse) and bounded, with every character
  * escaped that could end a line or hide in a terminal: quote, backslash, the control characters of ASCII and of C1, DEL,
  * U+2028, U+2029.
  */
@@ -25,8 +26,8 @@ final class UsageText {
     private UsageText() {}
 
     /**
-     * The longest beginning of a text that takes at most so many bytes of a line, its lone surrogates replaced by U+FFFD.
-     * No pair is cut in two.
+     * The longest beginning of a text that takes at most so many bytes of a line, its lone surrogates and NULs replaced
+     * by U+FFFD. No pair is cut in two.
      */
     static String fit(String text, int maxBytes) {
         StringBuilder out = new StringBuilder(Math.min(text.length(), maxBytes));
@@ -34,7 +35,7 @@ final class UsageText {
         for (int i = 0; i < text.length(); ) {
             int c = text.codePointAt(i);
             i += Character.charCount(c);
-            if (c >= 0xd800 && c <= 0xdfff) {
+            if (c == 0 || c >= 0xd800 && c <= 0xdfff) {
                 c = 0xfffd;
             }
             bytes += bytes(c);

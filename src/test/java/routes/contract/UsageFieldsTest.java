@@ -20,7 +20,7 @@ class UsageFieldsTest {
 
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    private static final List<String> FIELDS = List.of(
+    static final List<String> FIELDS = List.of(
             "ts",
             "request_id",
             "upstream_request_id",
@@ -55,7 +55,8 @@ class UsageFieldsTest {
             "user",
             "gateway",
             "affinity",
-            "fallback_from");
+            "fallback_from",
+            "record_id");
 
     private static final List<String> OUTCOMES = List.of(
             "success", "client_closed", "upstream_aborted", "upstream_error", "timeout", "rejected", "internal");

@@ -248,7 +248,104 @@ class UsageJourneyTest {
         UsageLines.assertUnknownTokens(UsageLines.of(gateway, "packed"));
     }
 
+    @Test
+    void zeroIsACount() throws Exception {
+        String zero = "\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":0,\"total_tokens\":5}";
+        replica.answering(Scripts.events(
+                Payloads.STREAM.stream().map(e -> e.replace(USAGE, zero)).toList()));
+        ask("zero", "{\"model\":\"m1\",\"stream\":true}");
+        UsageLines.assertTokens(UsageLines.of(gateway, "zero"), 5, 0, 5);
+    }
+
+    @Test
+    void anotherUsageIsNoUsage() throws Exception {
+        String foreign = Payloads.event("{\"choices\":[{\"index\":0," + USAGE + ",\"delta\":{" + USAGE
+                + ",\"content\":\"{\\\"usage\\\":{}}\"}}],\"metadata\":{" + USAGE + "}}");
+        replica.answering(Scripts.events(List.of(foreign, Payloads.EVENT_STOP, Payloads.EVENT_DONE)));
+        ask("foreign", "{\"model\":\"m1\",\"stream\":true}");
+        UsageLines.assertUnknownTokens(UsageLines.of(gateway, "foreign"));
+    }
+
+    // ---- answers that don't come to their end
+
+    @Test
+    void whatCameAfterTheLastCountIsAddedToIt() throws Exception {
+        String running = Payloads.event("{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"A B C\"}}],"
+                + "\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":3,\"total_tokens\":8}}");
+        breaksOffAfter(running, running, Payloads.EVENT_A, Payloads.EVENT_A);
+        ask("since", "{\"model\":\"m1\",\"stream\":true}");
+        assertBrokenOff("since", "estimated", 5, 5);
+    }
+
+    @Test
+    void runningCountsStandAsTheyAre() throws Exception {
+        String running = Payloads.event("{\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"}}],"
+                + "\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":0,\"total_tokens\":5}}");
+        breaksOffAfter(running);
+        ask("stands", "{\"model\":\"m1\",\"stream\":true}");
+        assertBrokenOff("stands", "running", 5, 0);
+    }
+
+    @Test
+    void aUsageThatMoreFollowsIsNotTheLast() throws Exception {
+        breaksOffAfter(Payloads.EVENT_USAGE, Payloads.EVENT_A, Payloads.EVENT_A, Payloads.EVENT_A);
+        ask("early", "{\"model\":\"m1\",\"stream\":true}");
+        assertBrokenOff("early", "estimated", 5, 2 + 3);
+    }
+
+    @Test
+    void aUsageThatIsTheLastCountsThoughTheEndIsMissing() throws Exception {
+        breaksOffAfter(Payloads.EVENT_A, Payloads.EVENT_STOP, Payloads.EVENT_USAGE);
+        ask("last", "{\"model\":\"m1\",\"stream\":true}");
+        JsonNode line = UsageLines.of(gateway, "last");
+        UsageLines.assertEnd(line, "upstream_aborted", 200, "upstream_incomplete");
+        UsageLines.assertTokens(line, 5, 2, 7);
+    }
+
+    @Test
+    void aPlainAnswerThatBreaksOffBeforeItsUsageCostsNobodyKnowsWhat() throws Exception {
+        replica.answering(Scripts.thenFin(Payloads.plainHead(200, 500) + Payloads.JSON.substring(0, 100)));
+        ask("half", "{\"model\":\"m1\"}");
+        JsonNode line = UsageLines.of(gateway, "half");
+        UsageLines.assertEnd(line, "upstream_aborted", 200, "upstream_incomplete");
+        UsageLines.assertUnknownTokens(line);
+        assertThat(line.path("partial").asBoolean()).isFalse();
+    }
+
+    private static void breaksOffAfter(String... events) {
+        StringBuilder wire = new StringBuilder(Payloads.sseHead());
+        for (String event : events) {
+            wire.append(Payloads.chunk(event));
+        }
+        replica.answering(Scripts.thenFin(wire.toString()));
+    }
+
+    private static void assertBrokenOff(String id, String source, long prompt, long completion) {
+        JsonNode line = UsageLines.of(gateway, id);
+        UsageLines.assertEnd(line, "upstream_aborted", 200, "upstream_incomplete");
+        assertThat(line.path("usage_source").asText()).as("%s", line).isEqualTo(source);
+        assertThat(line.path("prompt_tokens").asLong(-1)).as("%s", line).isEqualTo(prompt);
+        assertThat(line.path("completion_tokens").asLong(-1)).as("%s", line).isEqualTo(completion);
+        assertThat(line.path("total_tokens").asLong(-1)).as("%s", line).isEqualTo(prompt + completion);
+        assertThat(line.path("partial").asBoolean()).as("%s", line).isTrue();
+    }
+
     // ---- the line
+
+    @Test
+    void eachLineHasAnIdOfItsOwnWhateverClientsSay() throws Exception {
+        gateway.awaitIdle();
+        int before = gateway.lines().size();
+        ask("twice", "{\"model\":\"m1\"}");
+        ask("twice", "{\"model\":\"m1\"}");
+        gateway.awaitIdle();
+        List<String> ids = new ArrayList<>();
+        for (String line : gateway.lines().subList(before, before + 2)) {
+            assertThat(STRICT.readTree(line).path("request_id").asText()).isEqualTo("twice");
+            ids.add(STRICT.readTree(line).path("record_id").asText());
+        }
+        assertThat(ids).doesNotHaveDuplicates().allMatch(id -> id.matches("[0-9a-f]{12}-[0-9a-f]+"));
+    }
 
     @Test
     void theLineOfASuccessSaysAllThereIsToSay() throws Exception {

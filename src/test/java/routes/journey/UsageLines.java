@@ -48,6 +48,16 @@ final class UsageLines {
         assertThat(line.path("partial").asBoolean(true)).as("%s", line).isFalse();
     }
 
+    /** An answer that did not come to its end and said nothing of tokens: its events, and a guess at the prompt. */
+    static void assertEstimate(JsonNode line, long events) {
+        long prompt = line.path("request_bytes").asLong() / 4 + 1;
+        assertThat(line.path("prompt_tokens").asLong(-1)).as("%s", line).isEqualTo(prompt);
+        assertThat(line.path("completion_tokens").asLong(-1)).as("%s", line).isEqualTo(events);
+        assertThat(line.path("total_tokens").asLong(-1)).as("%s", line).isEqualTo(prompt + events);
+        assertThat(line.path("usage_source").asText()).as("%s", line).isEqualTo("estimated");
+        assertThat(line.path("partial").asBoolean()).as("%s", line).isTrue();
+    }
+
     static void assertUnknownTokens(JsonNode line) {
         assertThat(line.path("prompt_tokens").isNull()).as("%s", line).isTrue();
         assertThat(line.path("completion_tokens").isNull()).as("%s", line).isTrue();

@@ -65,7 +65,9 @@ class AnswerRelayTest {
                     .isEqualTo(new String(RelayRun.bytes(FIRST + DONE), StandardCharsets.UTF_8));
             assertThat(ClientBody.of(run.client()).complete()).isTrue();
             assertThat(run.facts.usageOnlySeen()).isTrue();
-            assertThat(run.facts.usageFinal()).isTrue();
+            assertThat(run.facts.usageFinal())
+                    .as("nothing but the end followed")
+                    .isEqualTo(!where.equals("first"));
             assertThat(run.facts.totalTokens()).isEqualTo(7);
         }
     }

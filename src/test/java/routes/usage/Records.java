@@ -59,7 +59,8 @@ final class Records {
                 .user("user \"1\"")
                 .gateway("gw-0")
                 .affinity("home")
-                .fallbackFrom("m0");
+                .fallbackFrom("m0")
+                .recordId("0a1b2c3d4e5f-1");
     }
 
     static byte[] line(UsageRecord record) {

@@ -94,12 +94,13 @@ class UsageLineTest {
         String read =
                 Records.JSON.readValue('"' + new String(bytes, 0, end, StandardCharsets.UTF_8) + '"', String.class);
         assertThat(read).isEqualTo(UsageText.fit(text, 40));
-        assertThat(text.replaceAll("[\\x{d800}-\\x{dfff}]", "\ufffd")).startsWith(read);
+        assertThat(text.replaceAll("[\\x00\\x{d800}-\\x{dfff}]", "\ufffd")).startsWith(read);
     }
 
     @Example
     void textIsCutByItsBytesInTheLine() {
-        assertThat(UsageText.fit("\0".repeat(300), 256)).isEqualTo("\0".repeat(42));
+        assertThat(UsageText.fit("\1".repeat(300), 256)).isEqualTo("\1".repeat(42));
+        assertThat(UsageText.fit("a\0b", 256)).isEqualTo("a\ufffdb");
         assertThat(UsageText.fit("é".repeat(300), 256)).isEqualTo("é".repeat(128));
         assertThat(UsageText.fit("x".repeat(253) + "🐪", 256)).isEqualTo("x".repeat(253));
         assertThat(UsageText.fit("x".repeat(300), 256)).isEqualTo("x".repeat(256));
@@ -179,7 +180,8 @@ class UsageLineTest {
                 a,
                 b,
                 flag ? null : a,
-                flag ? b : null);
+                flag ? b : null,
+                a);
     }
 
     private static JsonNode node(byte[] line) throws IOException {

@@ -54,7 +54,8 @@ class UsageRecordTest {
                         "user",
                         "gateway",
                         "affinity",
-                        "fallback_from");
+                        "fallback_from",
+                        "record_id");
     }
 
     @Test

@@ -1,0 +1,42 @@
+-- Usage lines as rows: the table that the route usage-sql writes to. A column gets the field of its name (docs/usage.md);
+-- fields without a column are left out, and columns of your own stay null.
+CREATE TABLE dromedary_usage (
+    record_id           text PRIMARY KEY,
+    ts                  timestamptz NOT NULL,
+    request_id          text,
+    upstream_request_id text,
+    tenant              text,
+    key_id              text,
+    api                 text,
+    model_asked         text,
+    model_served        text,
+    replica             text,
+    attempts            integer,
+    status              integer,
+    outcome             text,
+    error_code          text,
+    finish_reason       text,
+    stream              boolean,
+    request_bytes       bigint,
+    response_bytes      bigint,
+    queue_ms            numeric,
+    connect_ms          numeric,
+    ttfb_ms             numeric,
+    ttft_ms             numeric,
+    duration_ms         numeric,
+    prompt_tokens       bigint,
+    completion_tokens   bigint,
+    total_tokens        bigint,
+    cached_tokens       bigint,
+    reasoning_tokens    bigint,
+    usage_source        text,
+    partial             boolean,
+    n                   bigint,
+    max_tokens          bigint,
+    "user"              text,
+    gateway             text,
+    affinity            text,
+    fallback_from       text
+);
+
+CREATE INDEX dromedary_usage_tenant_ts ON dromedary_usage (tenant, ts);
