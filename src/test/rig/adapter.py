@@ -15,8 +15,8 @@ def ms(seconds):
 
 class Gateway(GatewayBase):
     name = "dromedary"
-    # cors: F; reload: G
-    caps = frozenset("auth usage metrics limits queue multi health timeouts ids maxbody affinity drain dns tls load".split())
+    # reload: G
+    caps = frozenset("auth usage metrics limits queue multi health timeouts ids maxbody affinity drain dns tls load cors".split())
     U = UsageField(
         key_id="key_id", model="model_served", outcome="outcome", http_status="status", attempts="attempts",
         backend="replica", request_id="request_id", upstream_id="upstream_request_id", ttft_ms="ttft_ms",
@@ -84,6 +84,8 @@ class Gateway(GatewayBase):
             "gateway.health.timeout": ms(h.timeout), "gateway.health.misses": h.misses, "gateway.health.hits": h.hits,
             "gateway.load.path": "/metrics" if spec.use_backend_load else "none",
         }
+        if spec.cors is not None:
+            properties["gateway.cors.origins"] = ", ".join(spec.cors)
         if spec.dns is not None:
             self.dns = self.dns or NameServer(spec.dns)
             properties |= {"gateway.dns.servers": f"127.0.0.1:{self.dns.port}",

@@ -58,6 +58,25 @@ public enum Setting {
             "x-session-id",
             "Request header that names a conversation; requests with the same value prefer the same replica."),
 
+    CORS_ORIGINS(
+            "gateway.cors.origins",
+            Kind.TEXT,
+            "",
+            "Origins whose pages may call the gateway from a browser, such as https://chat.example.com, separated by commas; *"
+                    + " for all; empty for none."),
+    CORS_HEADERS(
+            "gateway.cors.headers",
+            Kind.TEXT,
+            "*",
+            "Request headers that such pages may send, separated by commas; * for those that they ask for."),
+    CORS_MAX_AGE(
+            "gateway.cors.max-age", Kind.DURATION, "10m", "How long a browser may keep the answer to its preflight."),
+    CORS_CREDENTIALS(
+            "gateway.cors.credentials",
+            Kind.FLAG,
+            "false",
+            "Let such pages send cookies and the like; for listed origins only. A key in a header needs none."),
+
     HEADER_TIMEOUT(
             "gateway.header-timeout", Kind.DURATION, "10s", "From a request's first byte to the end of its headers."),
     BODY_TIMEOUT("gateway.body-timeout", Kind.DURATION, "60s", "From the headers to the last byte of the body."),

@@ -20,6 +20,10 @@ final class DemoRoutes {
     private static final String MESSAGES = "/v1/messages";
     private static final String COUNT_TOKENS = MESSAGES + "/count_tokens";
     private static final String CANCEL = "/cancel";
+    private static final Set<String> RERANK = Set.of("/rerank", "/v1/rerank", "/v2/rerank");
+    private static final Set<String> SCORE = Set.of("/score", "/v1/score");
+    private static final String TOKENIZE = "/tokenize";
+    private static final int VOCABULARY = 32_000;
     private static final Set<String> GENERATING =
             Set.of("/v1/chat/completions", "/v1/completions", "/v1/embeddings", RESPONSES, MESSAGES, COUNT_TOKENS);
     private static final Set<String> READABLE = Set.of("/v1/models", "/health", "/version", "/metrics");
@@ -47,7 +51,10 @@ final class DemoRoutes {
             String path = path(request);
             if (path.startsWith("/v1") && !mayPass(request)) {
                 connection.json(401, CompletionJson.object().put("error", "Unauthorized"));
-            } else if (GENERATING.contains(path)) {
+            } else if (GENERATING.contains(path)
+                    || RERANK.contains(path)
+                    || SCORE.contains(path)
+                    || path.equals(TOKENIZE)) {
                 require(request, HttpMethod.POST);
                 engine.requests.incrementAndGet();
                 generate(path, request, connection);
@@ -95,7 +102,17 @@ final class DemoRoutes {
             start(connection, new Generation.Job(prompt, 0, 1), new EmbeddingOutput(connection, body, model, prompt));
             return;
         }
+        if (RERANK.contains(path) || SCORE.contains(path)) {
+            String model = CompletionRequest.model(body, options);
+            Prompt prompt = new Prompt(body.path("cache_salt").asText(""));
+            RankOutput ranked = RERANK.contains(path)
+                    ? RankOutput.rerank(connection, body, model, prompt)
+                    : RankOutput.score(connection, body, model, prompt);
+            start(connection, new Generation.Job(prompt, 0, 1), ranked);
+            return;
+        }
         switch (path) {
+            case TOKENIZE -> connection.json(200, tokens(body));
             case RESPONSES -> respond(body, connection);
             case MESSAGES -> {
                 CompletionRequest asked = CompletionRequest.message(body, options);
@@ -112,6 +129,20 @@ final class DemoRoutes {
                                                 .tokens()));
             default -> complete(path, body, request, connection);
         }
+    }
+
+    /** A number for each word, the same for the same word. */
+    private ObjectNode tokens(JsonNode body) throws DemoRejection {
+        CompletionRequest.model(body, options);
+        ObjectNode answer = CompletionJson.object();
+        ArrayNode tokens = answer.putArray("tokens");
+        for (String word : Texts.said(body.path(body.has("messages") ? "messages" : "prompt"))
+                .split("\\s+", -1)) {
+            if (!word.isEmpty()) {
+                tokens.add(Math.floorMod(word.hashCode(), VOCABULARY));
+            }
+        }
+        return answer.put("count", tokens.size()).put("max_model_len", DemoOptions.MAX_TOKENS);
     }
 
     private void complete(String path, JsonNode body, FullHttpRequest request, DemoConnection connection)

@@ -36,6 +36,7 @@ final class AnswerWriter {
 
     private final ChannelHandlerContext ctx;
     private @Nullable ByteBuf waiting;
+    private byte @Nullable [] lines;
 
     AnswerWriter(ChannelHandlerContext ctx) {
         this.ctx = ctx;
@@ -43,6 +44,11 @@ final class AnswerWriter {
 
     /** How the connection goes on after an answer. */
     record Ending(boolean http10, boolean reuse) {}
+
+    /** Header lines that the answers have from here on, each ended by CRLF; null for none. */
+    void lines(byte @Nullable [] further) {
+        lines = further;
+    }
 
     void sendContinue() {
         ctx.writeAndFlush(ctx.alloc().directBuffer(CONTINUE.length).writeBytes(CONTINUE), ctx.voidPromise());
@@ -63,6 +69,7 @@ final class AnswerWriter {
         if (servedInstead != null) {
             text.put(FALLBACK).put(servedInstead).put(CRLF);
         }
+        addLines(text);
         BodyFraming framing = BodyFraming.PLAIN;
         boolean endless = false;
         if (!head.bodyless()) {
@@ -113,15 +120,21 @@ final class AnswerWriter {
     void whole(int status, List<Map.Entry<String, String>> headers, Content content, Ending ending) {
         HeadBytes text = HeadBytes.begin();
         text.put(statusLine(status));
-        line(text, "content-type", content.type);
+        boolean bodyless = status == 204;
+        if (!bodyless) {
+            line(text, "content-type", content.type);
+        }
         for (Map.Entry<String, String> header : headers) {
             line(text, header.getKey(), header.getValue());
         }
-        text.put(CONTENT_LENGTH).put(content.body.length).put(CRLF);
+        addLines(text);
+        if (!bodyless) {
+            text.put(CONTENT_LENGTH).put(content.body.length).put(CRLF);
+        }
         text.put(connection(ending, ending.reuse())).put(CRLF);
         ByteBuf out = ctx.alloc().directBuffer(text.length() + content.body.length);
         text.writeTo(out);
-        if (!content.headOnly) {
+        if (!content.headOnly && !bodyless) {
             out.writeBytes(content.body);
         }
         ctx.write(out, ctx.voidPromise());
@@ -145,6 +158,13 @@ final class AnswerWriter {
         waiting = null;
         if (head != null) {
             head.release();
+        }
+    }
+
+    private void addLines(HeadBytes text) {
+        byte[] further = lines;
+        if (further != null) {
+            text.put(further);
         }
     }
 

@@ -6,6 +6,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.apache.camel.component.netty.NettyConsumer;
 import org.apache.camel.component.netty.ServerInitializerFactory;
+import org.jspecify.annotations.Nullable;
 import routes.config.Settings;
 import routes.net.EventLoops;
 import routes.request.BodyBudget;
@@ -21,6 +22,7 @@ public final class Door extends ServerInitializerFactory {
 
     private final EventLoops loops;
     private final DoorLimits limits;
+    private final @Nullable Cors cors;
     private final BodyBudget budget;
     private final Consumer<InferenceRequest> onFinish;
     private final AtomicInteger inFlight = new AtomicInteger();
@@ -32,6 +34,7 @@ public final class Door extends ServerInitializerFactory {
     public Door(EventLoops loops, Settings settings, BodyBudget budget, Consumer<InferenceRequest> onFinish) {
         this.loops = loops;
         this.limits = DoorLimits.of(settings);
+        this.cors = Cors.of(settings);
         this.budget = budget;
         this.onFinish = onFinish;
     }
@@ -42,6 +45,12 @@ public final class Door extends ServerInitializerFactory {
 
     DoorLimits limits() {
         return limits;
+    }
+
+    /** Null where it is off. */
+    @Nullable
+    Cors cors() {
+        return cors;
     }
 
     BodyBudget budget() {

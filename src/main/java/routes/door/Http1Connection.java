@@ -39,6 +39,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
 
     private static final Logger LOG = LoggerFactory.getLogger(Http1Connection.class);
     private static final String JSON = "application/json";
+    private static final String HEALTH = "/health";
 
     private enum Phase {
         /** Waiting for a request's head, or for the rest of it. */
@@ -280,7 +281,11 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
     private void begin(RequestHead parsed) throws GatewayException {
         String path = parsed.path();
         Api api = Api.at(path);
-        boolean ours = api != null && api.method().equals(parsed.methodName());
+        boolean ours = api != null && takes(api, parsed);
+        Cors cors = port.door().cors();
+        if (cors != null) {
+            answers().lines(cors.lines(parsed));
+        }
         NettyHttpConsumer consumer = port.doorConsumer();
         if (api != null && ours && consumer != null) {
             serve(consumer, api, parsed);
@@ -295,22 +300,40 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
                 stock = bridge;
             }
             bridge.begin(parsed);
-        } else if (path.equals("/health") && parsed.method() == RequestHead.Method.GET) {
+        } else if (path.equals(HEALTH)
+                && (parsed.method() == RequestHead.Method.GET || parsed.method() == RequestHead.Method.HEAD)) {
             whole(port.door().isDraining() ? 503 : 200, List.of(), new byte[0]);
             answeredWithoutRequest();
-        } else if (api != null && !ours) {
-            refuseRequest(
-                    new GatewayException(ErrorCode.METHOD_NOT_ALLOWED, "This path takes " + api.method() + " only."),
-                    List.of(Map.entry("allow", api.method())));
-        } else if (path.equals("/health")) {
-            refuseRequest(
-                    new GatewayException(ErrorCode.METHOD_NOT_ALLOWED, "This path takes GET only."),
-                    List.of(Map.entry("allow", "GET")));
+        } else if (api != null && !ours || path.equals(HEALTH)) {
+            otherMethod(parsed, api == null ? "GET, HEAD" : api.methods(), cors);
         } else {
             // while the gateway stops, its routes are gone before its connections are
             ErrorCode code = port.door().isDraining() ? ErrorCode.DRAINING : ErrorCode.NOT_FOUND;
             refuseRequest(new GatewayException(code), List.of());
         }
+    }
+
+    private static boolean takes(Api api, RequestHead parsed) {
+        return api.method().equals(parsed.methodName())
+                || parsed.method() == RequestHead.Method.HEAD && api.answersHead();
+    }
+
+    /** A method that the path doesn't take; OPTIONS asks which those are, where browsers may. */
+    private void otherMethod(RequestHead parsed, String methods, @Nullable Cors cors) {
+        if (cors == null) {
+            refuseMethod(methods);
+        } else if (parsed.method() == RequestHead.Method.OPTIONS) {
+            whole(204, cors.preflight(parsed, methods + ", OPTIONS"), new byte[0]);
+            answeredWithoutRequest();
+        } else {
+            refuseMethod(methods + ", OPTIONS");
+        }
+    }
+
+    private void refuseMethod(String methods) {
+        refuseRequest(
+                new GatewayException(ErrorCode.METHOD_NOT_ALLOWED, "This path takes " + methods + " only."),
+                List.of(Map.entry("allow", methods)));
     }
 
     private void serve(NettyHttpConsumer consumer, Api api, RequestHead parsed) throws GatewayException {
@@ -651,6 +674,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
         answered = false;
         phase = Phase.HEAD;
         reads.startSmall();
+        answers().lines(null);
         awaitHead();
         ctx().channel().config().setAutoRead(true);
     }

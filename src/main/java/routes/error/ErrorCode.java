@@ -13,7 +13,7 @@ public enum ErrorCode {
     METHOD_NOT_ALLOWED(405, Type.INVALID_REQUEST, 0, "This path does not take this method."),
     REQUEST_TIMEOUT(408, Type.INVALID_REQUEST, 0, "The request did not arrive in time."),
     BODY_TOO_LARGE(413, Type.INVALID_REQUEST, 0, "The request body is larger than this gateway accepts."),
-    UNSUPPORTED_MEDIA_TYPE(415, Type.INVALID_REQUEST, 0, "Send the body as application/json."),
+    UNSUPPORTED_MEDIA_TYPE(415, Type.INVALID_REQUEST, 0, "The body is not of the media type that this path takes."),
     EXPECTATION_FAILED(417, Type.INVALID_REQUEST, 0, "The only expectation supported is 100-continue."),
     HEAD_TOO_LARGE(431, Type.INVALID_REQUEST, 0, "The request line and headers are larger than this gateway accepts."),
     UNKNOWN_TRANSFER_CODING(501, Type.INVALID_REQUEST, 0, "The only transfer coding supported is chunked."),
@@ -27,6 +27,7 @@ public enum ErrorCode {
 
     // -- what is asked
     INVALID_JSON(400, Type.INVALID_REQUEST, 0, "The body is not a JSON object."),
+    INVALID_FORM(400, Type.INVALID_REQUEST, 0, "The body is not a multipart form."),
     INVALID_FIELD(400, Type.INVALID_REQUEST, 0, "A field of the body has the wrong type."),
     DUPLICATE_FIELD(400, Type.INVALID_REQUEST, 0, "A field that decides how the request is handled appears twice."),
     MISSING_MODEL(400, Type.INVALID_REQUEST, 0, "The body needs a 'model'."),

@@ -68,6 +68,9 @@ enum Field {
         REQUEST_ID
     };
 
+    /** Those of material that is scored, embedded or counted. */
+    static final Field[] OF_MATERIAL = {MODEL, USER, CACHE_SALT};
+
     static final Field[] OF_MESSAGES = {MODEL, STREAM, MAX_TOKENS, MESSAGES, TOOLS, SYSTEM, METADATA};
 
     private final String key = name().toLowerCase(Locale.ROOT);

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import routes.error.ErrorBody;
 import routes.error.ErrorCode;
 import routes.error.GatewayException;
-import routes.relay.Dialect;
+import routes.request.Api;
 import routes.request.Prompt;
 
 /**
@@ -50,19 +50,19 @@ public final class PromptScanner {
         this.walk = new JsonWalk(view);
     }
 
-    /** As {@link #scan(ByteBuf, Dialect)}, of completions. */
+    /** As {@link #scan(ByteBuf, Api)}, of a chat. */
     public static Prompt scan(ByteBuf body) throws GatewayException {
-        return scan(body, Dialect.COMPLETIONS);
+        return scan(body, Api.CHAT_COMPLETIONS);
     }
 
     /**
      * Reads the readable bytes of a body.
      *
-     * @param dialect of the API
+     * @param api whose fields count
      * @throws GatewayException INVALID_JSON, INVALID_FIELD, DUPLICATE_FIELD, MISSING_MODEL, or MODEL_NOT_FOUND for a
      *     name that is too long to be one
      */
-    public static Prompt scan(ByteBuf body, Dialect dialect) throws GatewayException {
+    public static Prompt scan(ByteBuf body, Api api) throws GatewayException {
         int length = body.readableBytes();
         if (length == 0) {
             throw new GatewayException(ErrorCode.INVALID_JSON, "The body is empty: send a JSON object.");
@@ -70,14 +70,18 @@ public final class PromptScanner {
         ByteBuffer view = body.nioBuffer(body.readerIndex(), length).order(ByteOrder.LITTLE_ENDIAN);
         // A view of a part may start in the middle of its buffer; offsets are the body's.
         ByteBuffer all = view.position() == 0 ? view : view.slice().order(ByteOrder.LITTLE_ENDIAN);
-        return new PromptScanner(all, fieldsOf(dialect)).scan();
+        return new PromptScanner(all, fieldsOf(api)).scan();
     }
 
-    private static Field[] fieldsOf(Dialect dialect) {
-        return switch (dialect) {
+    private static Field[] fieldsOf(Api api) {
+        if (api.isMaterial()) {
+            return Field.OF_MATERIAL;
+        }
+        return switch (api.dialect()) {
             case COMPLETIONS -> Field.OF_COMPLETIONS;
             case RESPONSES, STORED_RESPONSE -> Field.OF_RESPONSES;
             case MESSAGES -> Field.OF_MESSAGES;
+            case EMBED -> Field.OF_MATERIAL;
         };
     }
 

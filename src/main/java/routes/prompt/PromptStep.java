@@ -11,6 +11,7 @@ import routes.error.GatewayException;
 import routes.request.Api;
 import routes.request.Client.BodyReader;
 import routes.request.InferenceRequest;
+import routes.request.PrefixLevels;
 import routes.request.Prompt;
 import routes.request.RequestHead.Known;
 import routes.request.StoredResponse;
@@ -55,9 +56,13 @@ public final class PromptStep extends AsyncProcessorSupport {
             return;
         }
         String type = request.head().header(Known.CONTENT_TYPE);
-        if (request.head().repeated(Known.CONTENT_TYPE) || type != null && !isJson(type)) {
+        boolean form = request.target().body() == Api.Body.FORM;
+        if (request.head().repeated(Known.CONTENT_TYPE) || !(form ? isForm(type) : type == null || isJson(type))) {
             exchange.setException(new GatewayException(
-                    ErrorCode.UNSUPPORTED_MEDIA_TYPE, "The body must be JSON: send 'Content-Type: application/json'."));
+                    ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+                    form
+                            ? "The body must be a form: send 'Content-Type: multipart/form-data' with its boundary."
+                            : "The body must be JSON: send 'Content-Type: application/json'."));
             callback.done(false);
             return;
         }
@@ -107,7 +112,11 @@ public final class PromptStep extends AsyncProcessorSupport {
     /** Returns what went wrong rather than throwing it, so that the exchange goes on in any case. */
     private @Nullable Exception understand(InferenceRequest request, ByteBuf body) {
         try {
-            Prompt prompt = PromptScanner.scan(body, request.target().dialect());
+            if (request.target().body() == Api.Body.FORM) {
+                understandForm(request, body);
+                return null;
+            }
+            Prompt prompt = PromptScanner.scan(body, request.target());
             String session = sessionHeader == null ? null : request.head().header(sessionHeader);
             request.understood(prompt, Prefix.of(request.target(), body, prompt, session), Prefix.ofSalt(body, prompt));
             return null;
@@ -116,13 +125,31 @@ public final class PromptStep extends AsyncProcessorSupport {
         }
     }
 
+    /** A file begins like no other: there is no prefix to keep. */
+    private static void understandForm(InferenceRequest request, ByteBuf body) throws GatewayException {
+        HeaderValue type = HeaderValue.parse(String.valueOf(request.head().header(Known.CONTENT_TYPE)));
+        if (type == null) {
+            throw new GatewayException(ErrorCode.INVALID_FORM, "The Content-Type is not well-formed.");
+        }
+        int tokens = body.readableBytes() / Api.Body.FORM.bytesPerToken() + 1;
+        request.understood(FormScanner.scan(body, type), PrefixLevels.of(0, new int[0], new long[0], tokens, 0), 0);
+    }
+
+    private static boolean isForm(@Nullable String type) {
+        return type != null && mediaType(type).equals("multipart/form-data");
+    }
+
     /** {@code application/json}, with or without parameters, and {@code application/…+json}. */
     private static boolean isJson(String type) {
         if (type.equals("application/json")) {
             return true;
         }
-        int end = type.indexOf(';');
-        String media = (end < 0 ? type : type.substring(0, end)).trim().toLowerCase(Locale.ROOT);
+        String media = mediaType(type);
         return media.equals("application/json") || media.startsWith("application/") && media.endsWith("+json");
+    }
+
+    private static String mediaType(String type) {
+        int end = type.indexOf(';');
+        return (end < 0 ? type : type.substring(0, end)).trim().toLowerCase(Locale.ROOT);
     }
 }

@@ -184,6 +184,10 @@ public final class AnswerFacts {
                 error |= json.errorSeen();
                 messageUsage(json, true);
             }
+            case EMBED -> {
+                take(json, true);
+                totalTokens = promptTokens;
+            }
         }
     }
 

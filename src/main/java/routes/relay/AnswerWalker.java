@@ -91,7 +91,12 @@ final class AnswerWalker {
         MESSAGE_EVENT(Member.TYPE, Member.MESSAGE, Member.DELTA, Member.USAGE, Member.ERROR),
         MESSAGE(Member.STOP_REASON, Member.USAGE, Member.ERROR),
         DELTA(Member.STOP_REASON),
-        MESSAGE_USAGE(Member.INPUT_TOKENS, Member.OUTPUT_TOKENS, Member.CACHE_READ, Member.CACHE_CREATION);
+        MESSAGE_USAGE(Member.INPUT_TOKENS, Member.OUTPUT_TOKENS, Member.CACHE_READ, Member.CACHE_CREATION),
+
+        // -- embeddings as Cohere has them
+        EMBED(Member.META, Member.ERROR),
+        META(Member.TOKENS, Member.BILLED_UNITS),
+        META_TOKENS(Member.INPUT_TOKENS);
 
         /** Of the places that aren't looked up by hand. */
         private final Member[] members;
@@ -130,6 +135,9 @@ final class AnswerWalker {
         INCOMPLETE("incomplete_details"),
         MESSAGE("message"),
         DELTA("delta"),
+        META("meta"),
+        TOKENS("tokens"),
+        BILLED_UNITS("billed_units"),
         PROMPT_TOKENS("prompt_tokens"),
         COMPLETION_TOKENS("completion_tokens"),
         TOTAL_TOKENS("total_tokens"),
@@ -451,6 +459,8 @@ final class AnswerWalker {
             case OUTPUT_DETAILS -> enter(Place.OUTPUT_DETAILS, BEFORE_FIRST_KEY);
             case MESSAGE -> enter(Place.MESSAGE, BEFORE_FIRST_KEY);
             case DELTA -> enter(Place.DELTA, BEFORE_FIRST_KEY);
+            case META -> enter(Place.META, BEFORE_FIRST_KEY);
+            case TOKENS, BILLED_UNITS -> enter(Place.META_TOKENS, BEFORE_FIRST_KEY);
             default -> nest();
         }
     }
@@ -489,7 +499,10 @@ final class AnswerWalker {
     }
 
     private void close() {
-        usage |= place == Place.USAGE || place == Place.RESPONSE_USAGE || place == Place.MESSAGE_USAGE;
+        usage |= place == Place.USAGE
+                || place == Place.RESPONSE_USAGE
+                || place == Place.MESSAGE_USAGE
+                || place == Place.META_TOKENS;
         place = place == root
                 ? Place.NOWHERE
                 : switch (place) {
@@ -501,7 +514,9 @@ final class AnswerWalker {
                     case INPUT_DETAILS, OUTPUT_DETAILS -> Place.RESPONSE_USAGE;
                     case MESSAGE, DELTA -> Place.MESSAGE_EVENT;
                     case MESSAGE_USAGE -> usageIn;
-                    case ROOT, RESPONSE_EVENT, MESSAGE_EVENT, NOWHERE -> Place.NOWHERE;
+                    case META -> Place.EMBED;
+                    case META_TOKENS -> Place.META;
+                    case ROOT, RESPONSE_EVENT, MESSAGE_EVENT, EMBED, NOWHERE -> Place.NOWHERE;
                 };
         endValue();
     }
@@ -597,6 +612,8 @@ final class AnswerWalker {
             cachedTokens = -1;
         } else if (named == Member.COMPLETION_DETAILS || named == Member.OUTPUT_DETAILS) {
             reasoningTokens = -1;
+        } else if (named == Member.META) {
+            forgetCounts();
         }
     }
 

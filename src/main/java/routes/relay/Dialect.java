@@ -2,7 +2,7 @@ package routes.relay;
 
 /** How an API's answers tell their beginning, their end and their usage. */
 public enum Dialect {
-    /** {@code choices} and a top-level {@code usage}; streams end with {@code [DONE]}. Embeddings and their like too. */
+    /** {@code choices} and a top-level {@code usage}; streams end with {@code [DONE]}. Embeddings, scores and audio too. */
     COMPLETIONS(AnswerWalker.Place.ROOT, AnswerWalker.Place.ROOT),
 
     /** OpenAI's responses: events of many types; the last one carries the whole response, with its usage. */
@@ -12,7 +12,10 @@ public enum Dialect {
     STORED_RESPONSE(AnswerWalker.Place.RESPONSE_EVENT, AnswerWalker.Place.RESPONSE),
 
     /** Anthropic's messages: {@code message_start} to {@code message_stop}, usage as running totals. */
-    MESSAGES(AnswerWalker.Place.MESSAGE_EVENT, AnswerWalker.Place.MESSAGE);
+    MESSAGES(AnswerWalker.Place.MESSAGE_EVENT, AnswerWalker.Place.MESSAGE),
+
+    /** Cohere's embeddings: one document, whose {@code meta} counts the tokens that went in. */
+    EMBED(AnswerWalker.Place.EMBED, AnswerWalker.Place.EMBED);
 
     private final AnswerWalker.Place event;
     private final AnswerWalker.Place document;

@@ -20,14 +20,46 @@ public enum Api {
     /** {@code /v1/responses/{id}/cancel}. */
     RESPONSE_CANCEL("/v1/responses/{id}/cancel", "POST", Body.NONE, Dialect.STORED_RESPONSE),
     MESSAGES("/v1/messages", "POST", Body.JSON, Dialect.MESSAGES),
-    MESSAGES_COUNT_TOKENS("/v1/messages/count_tokens", "POST", Body.JSON, Dialect.MESSAGES);
+    MESSAGES_COUNT_TOKENS("/v1/messages/count_tokens", "POST", Body.JSON, Dialect.MESSAGES),
+    EMBED_V2("/v2/embed", "POST", Body.JSON, Dialect.EMBED),
+    POOLING("/pooling", "POST", Body.JSON, Dialect.COMPLETIONS),
+    CLASSIFY("/classify", "POST", Body.JSON, Dialect.COMPLETIONS),
+    RERANK("/rerank", "POST", Body.JSON, Dialect.COMPLETIONS),
+    RERANK_V1("/v1/rerank", "POST", Body.JSON, Dialect.COMPLETIONS),
+    RERANK_V2("/v2/rerank", "POST", Body.JSON, Dialect.COMPLETIONS),
+    SCORE("/score", "POST", Body.JSON, Dialect.COMPLETIONS),
+    SCORE_V1("/v1/score", "POST", Body.JSON, Dialect.COMPLETIONS),
+    TOKENIZE("/tokenize", "POST", Body.JSON, Dialect.COMPLETIONS),
+    DETOKENIZE("/detokenize", "POST", Body.JSON, Dialect.COMPLETIONS),
+    AUDIO_TRANSCRIPTIONS("/v1/audio/transcriptions", "POST", Body.FORM, Dialect.COMPLETIONS),
+    AUDIO_TRANSLATIONS("/v1/audio/translations", "POST", Body.FORM, Dialect.COMPLETIONS);
 
     /** What a request's body is. */
     public enum Body {
         /** No body is read. */
-        NONE,
+        NONE(),
         /** A JSON object that names its model at the top level. */
-        JSON
+        JSON(4),
+        /** A multipart form with a part {@code model} and a file. */
+        FORM(256);
+
+        private final int bytesPerToken;
+
+        Body() {
+            this(1);
+        }
+
+        Body(int bytesPerToken) {
+            this.bytesPerToken = bytesPerToken;
+        }
+
+        /**
+         * How many bytes of a body are about one token of its prompt: a rule of thumb for English text and code, and for
+         * speech, of which models make 50 to 100 tokens a second.
+         */
+        public int bytesPerToken() {
+            return bytesPerToken;
+        }
     }
 
     private static final String CANCEL = "/cancel";
@@ -107,6 +139,16 @@ public enum Api {
         return method;
     }
 
+    /** Whether HEAD is answered too: where the gateway itself answers GET. */
+    public boolean answersHead() {
+        return this == MODELS || this == MODEL;
+    }
+
+    /** The methods that it takes, such as {@code GET, HEAD}. */
+    public String methods() {
+        return answersHead() ? method + ", HEAD" : method;
+    }
+
     public Body body() {
         return body;
     }
@@ -128,12 +170,27 @@ public enum Api {
 
     /** Whether prompts and answers cost tokens here. */
     public boolean costsTokens() {
-        return this != MESSAGES_COUNT_TOKENS && dialect != Dialect.STORED_RESPONSE;
+        return this != MESSAGES_COUNT_TOKENS
+                && this != TOKENIZE
+                && this != DETOKENIZE
+                && dialect != Dialect.STORED_RESPONSE;
     }
 
     /** Whether replicas know {@code cache_salt} here; elsewhere they ignore or refuse it. */
     public boolean knowsCacheSalt() {
-        return dialect != Dialect.MESSAGES;
+        return switch (this) {
+            case MESSAGES, MESSAGES_COUNT_TOKENS, EMBED_V2, TOKENIZE, DETOKENIZE -> false;
+            default -> body == Body.JSON;
+        };
+    }
+
+    /** Whether its body is no more than material to be scored, embedded or counted: it asks for one answer, never a stream. */
+    public boolean isMaterial() {
+        return switch (this) {
+            case EMBED_V2, POOLING, CLASSIFY, RERANK, RERANK_V1, RERANK_V2, SCORE, SCORE_V1, TOKENIZE, DETOKENIZE ->
+                true;
+            default -> false;
+        };
     }
 
     /** Whether its prompts begin alike, so that a replica that has computed one's beginning saves work for the next. */

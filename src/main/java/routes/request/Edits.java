@@ -54,7 +54,8 @@ public final class Edits {
         Splice usage = injectUsage && prompt.stream() ? usage(prompt) : null;
         Splice all = usage;
         if (upstreamModel != null && !upstreamModel.equals(prompt.model())) {
-            all = with(all, replacing(prompt.modelStart(), prompt.modelEnd(), quoted(upstreamModel)));
+            byte[] name = prompt.form() ? upstreamModel.getBytes(StandardCharsets.UTF_8) : quoted(upstreamModel);
+            all = with(all, replacing(prompt.modelStart(), prompt.modelEnd(), name));
         }
         if (salt != null) {
             all = with(

@@ -27,9 +27,6 @@ public final class InferenceRequest extends TimerWheel.Entry {
     /** What a connection passes on of itself. */
     public record Origin(Client client, EventLoop loop, BodyBudget budget, Consumer<InferenceRequest> onFinish) {}
 
-    /** A common rule of thumb for English text and code. */
-    private static final int BYTES_PER_TOKEN = 4;
-
     /** What an answer is expected to have at most, when the client did not bound it lower. */
     private static final int USUAL_ANSWER_TOKENS = 256;
 
@@ -249,7 +246,7 @@ public final class InferenceRequest extends TimerWheel.Entry {
 
     /** Tokens of the prompt as far as its bytes tell. */
     public long promptTokensEstimate() {
-        return bodyBytes / BYTES_PER_TOKEN + 1L;
+        return bodyBytes / api.body().bytesPerToken() + 1L;
     }
 
     /** Waits for a slot from here on. */

@@ -3,7 +3,7 @@ package routes.request;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the gateway knows about a request's JSON body: the few values that decide how it is handled, and where the rest
+ * What the gateway knows about a request's body, JSON or a form: the few values that decide how it is handled, and where the rest
  * stands. All offsets count bytes from the body's first byte; {@code start} is inclusive, {@code end} exclusive, and -1
  * means that the body has no such thing.
  *
@@ -53,6 +53,7 @@ public final class Prompt {
     private @Nullable String previousResponseId;
     private boolean background;
     private boolean store = true;
+    private boolean form;
 
     private Prompt() {}
 
@@ -61,7 +62,7 @@ public final class Prompt {
         return model;
     }
 
-    /** Start of the model's JSON string, at its opening quote. */
+    /** Start of the model's JSON string, at its opening quote; in a form of its value. */
     public int modelStart() {
         return modelStart;
     }
@@ -209,6 +210,11 @@ public final class Prompt {
         return store;
     }
 
+    /** Whether the body is a form, where values stand as they are, and not JSON. */
+    public boolean form() {
+        return form;
+    }
+
     /**
      * A prompt while it is being read.
      *
@@ -323,6 +329,10 @@ public final class Prompt {
 
         public void store(boolean value) {
             open().store = value;
+        }
+
+        public void form() {
+            open().form = true;
         }
 
         public Prompt finish() {

@@ -95,6 +95,7 @@ final class RequestHistograms implements MultiCollector {
         return switch (api.label()) {
             case "chat_completions", "responses", "messages" -> "chat";
             case "completions" -> "text_completion";
+            case "embed_v2" -> "embeddings";
             default -> api.label();
         };
     }

@@ -45,6 +45,8 @@ final class AnswerHeadParser implements AnswerHead {
         "x-request-id"
     };
 
+    private static final String ACCESS_CONTROL = "access-control-";
+
     /** Not HTTP, or not to be trusted as such. */
     static final class Malformed extends Exception {
         private static final long serialVersionUID = 1L;
@@ -154,7 +156,7 @@ final class AnswerHeadParser implements AnswerHead {
             } else if (named(at, colon, "connection")) {
                 String more = value(colon, end).toLowerCase(Locale.ROOT);
                 connection = connection == null ? more : connection + ',' + more;
-            } else if (!dropped(at, colon)) {
+            } else if (!dropped(at, colon) && !isAccessControl(at, colon)) {
                 if (named(at, colon, "content-type")) {
                     contentType = value(colon, end);
                 } else if (named(at, colon, "content-encoding")) {
@@ -313,6 +315,12 @@ final class AnswerHeadParser implements AnswerHead {
             }
         }
         return false;
+    }
+
+    /** Which pages may call the gateway is not for replicas to say. */
+    private boolean isAccessControl(int from, int to) {
+        int end = from + ACCESS_CONTROL.length();
+        return end < to && named(from, end, ACCESS_CONTROL);
     }
 
     private boolean named(int from, int to, String lowerCase) {

@@ -34,6 +34,7 @@ final class RequestWriter {
     private static final int EDIT_ROOM = 128;
 
     private static final byte[] ACCEPT = ascii("accept: ");
+    private static final byte[] CONTENT_TYPE = ascii("content-type: ");
     private static final byte[] TRACEPARENT = ascii("traceparent: ");
     private static final byte[] TRACESTATE = ascii("tracestate: ");
     private static final byte[] REQUEST_ID = ascii("x-request-id: ");
@@ -63,7 +64,7 @@ final class RequestWriter {
         for (Api api : Api.values()) {
             String line = api.isAboutStoredResponse() ? "" : api.method() + ' ' + basePath + api.path();
             beginnings[api.ordinal()] = ascii(line + " HTTP/1.1\r\nhost: " + address.authority() + "\r\n" + own
-                    + (api.body() == Api.Body.NONE ? "" : "content-type: application/json\r\n")
+                    + (api.body() == Api.Body.JSON ? "content-type: application/json\r\n" : "")
                     + "accept-encoding: identity\r\n");
         }
         forwarded = forwardHeaders.toArray(new String[0]);
@@ -107,6 +108,10 @@ final class RequestWriter {
             out.put(request.target().method()).put(" ").put(basePath).put(stored.target());
         }
         out.put(beginnings[request.target().ordinal()]);
+        if (request.target().body() == Api.Body.FORM) {
+            // names the boundary
+            copy(out, CONTENT_TYPE, head, Known.CONTENT_TYPE);
+        }
         Credential credential = call.credential();
         if (credential != null) {
             out.put(credential.line());

@@ -39,6 +39,7 @@ class ErrorCatalogueTest {
             "invalid_api_key",
             "conflicting_api_keys",
             "invalid_json",
+            "invalid_form",
             "invalid_field",
             "duplicate_field",
             "missing_model",

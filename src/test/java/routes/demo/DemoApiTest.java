@@ -170,6 +170,46 @@ class DemoApiTest {
         assertThat(replica.completionTokens()).isZero();
     }
 
+    @Test
+    void documents_are_ranked_by_the_words_that_they_share_with_the_query() throws Exception {
+        String body =
+                "{'query':'What is a dromedary','documents':['a llama','A dromedary is a camel',{'text':'no'}],'top_n':2}";
+        for (String path : new String[] {"/rerank", "/v1/rerank", "/v2/rerank"}) {
+            JsonNode answer = DemoClient.json(client.post(path, body));
+            assertThat(answer.at("/results")).hasSize(2);
+            assertThat(answer.at("/results/0/index").asInt()).isEqualTo(1);
+            assertThat(answer.at("/results/0/relevance_score").asDouble()).isEqualTo(0.75);
+            assertThat(answer.at("/results/0/document/text").asText()).startsWith("A dromedary");
+            assertThat(answer.path("usage")).hasToString("{\"prompt_tokens\":12,\"total_tokens\":12}");
+        }
+        assertError(client.post("/v1/rerank", "{'query':'x','documents':[]}"), 400, "BadRequestError", "documents");
+    }
+
+    @Test
+    void texts_are_scored_one_with_many_or_in_pairs() throws Exception {
+        JsonNode many = DemoClient.json(client.post("/score", "{'text_1':'a b','text_2':['a','a b']}"));
+        assertThat(many.at("/data/0/score").asDouble()).isEqualTo(0.5);
+        assertThat(many.at("/data/1/score").asDouble()).isEqualTo(1);
+        JsonNode pairs =
+                DemoClient.json(client.post("/v1/score", "{'queries':['a','b'],'documents':['b','b'],'model':'demo'}"));
+        assertThat(pairs.at("/data/0/score").asDouble()).isZero();
+        assertThat(pairs.at("/data/1/score").asDouble()).isEqualTo(1);
+        assertThat(pairs.at("/usage/total_tokens").asInt()).isEqualTo(4);
+        assertError(client.post("/score", "{'text_1':['a','b'],'text_2':'x'}"), 400, "BadRequestError", "text_1");
+    }
+
+    @Test
+    void words_have_numbers() throws Exception {
+        JsonNode answer = DemoClient.json(client.post("/tokenize", "{'model':'demo','prompt':'a b  a'}"));
+        assertThat(answer.path("count").asInt()).isEqualTo(3);
+        assertThat(answer.at("/tokens/0")).isEqualTo(answer.at("/tokens/2")).isNotEqualTo(answer.at("/tokens/1"));
+        assertThat(DemoClient.json(client.post("/tokenize", DemoClient.chatJson()))
+                        .path("count")
+                        .asInt())
+                .isEqualTo(2);
+        assertError(client.post("/tokenize", "{'model':'no'}"), 404, "NotFoundError", "no");
+    }
+
     private static void assertError(HttpResponse<String> response, int status, String type, String message)
             throws IOException {
         assertThat(response.statusCode()).isEqualTo(status);

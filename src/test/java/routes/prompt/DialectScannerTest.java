@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import routes.error.ErrorCode;
 import routes.error.GatewayException;
-import routes.relay.Dialect;
+import routes.request.Api;
 import routes.request.Prompt;
 
 /** Bodies of responses and messages. */
@@ -79,7 +79,7 @@ class DialectScannerTest {
                 "\"request_id\":\"resp_of_somebody_else\""
             })
     void aValueThatAReplicaMightCoerceIsRefused(String member) {
-        GatewayException refusal = refusal(Dialect.RESPONSES, "{\"model\":\"m1\"," + member + "}");
+        GatewayException refusal = refusal(Api.RESPONSES, "{\"model\":\"m1\"," + member + "}");
         assertThat(refusal.code()).isEqualTo(ErrorCode.INVALID_FIELD);
         assertThat(member).startsWith("\"" + refusal.param() + "\"");
     }
@@ -87,7 +87,7 @@ class DialectScannerTest {
     @Test
     void anIdThatIsTooLongIsRefusedAndNotCut() {
         String id = "r".repeat(257);
-        assertThat(refusal(Dialect.RESPONSES, "{\"model\":\"m1\",\"previous_response_id\":\"" + id + "\"}")
+        assertThat(refusal(Api.RESPONSES, "{\"model\":\"m1\",\"previous_response_id\":\"" + id + "\"}")
                         .code())
                 .isEqualTo(ErrorCode.INVALID_FIELD);
     }
@@ -107,12 +107,12 @@ class DialectScannerTest {
         "MESSAGES, metadata",
         "MESSAGES, tools"
     })
-    void aDecidingKeyMayNotAppearTwice(Dialect dialect, String key) {
+    void aDecidingKeyMayNotAppearTwice(Api api, String key) {
         String value = key.equals("input") ? "\"a\"" : "null";
         String escaped = String.format("\\u%04x", (int) key.charAt(0)) + key.substring(1);
         for (String second : new String[] {key, escaped}) {
-            GatewayException refusal = refusal(
-                    dialect, "{\"model\":\"m1\",\"" + key + "\":" + value + ",\"" + second + "\":" + value + "}");
+            GatewayException refusal =
+                    refusal(api, "{\"model\":\"m1\",\"" + key + "\":" + value + ",\"" + second + "\":" + value + "}");
             assertThat(refusal.code()).isEqualTo(ErrorCode.DUPLICATE_FIELD);
             assertThat(refusal.param()).isEqualTo(key);
         }
@@ -121,7 +121,7 @@ class DialectScannerTest {
     @Test
     void inAChatTheseKeysMeanNothing() throws GatewayException {
         Prompt prompt = scan(
-                Dialect.COMPLETIONS,
+                Api.CHAT_COMPLETIONS,
                 "{\"model\":\"m1\",\"store\":\"x\",\"store\":1,\"metadata\":5,\"system\":1,\"request_id\":\"r\",\"input\":[1,2]}");
         assertThat(prompt.store()).isTrue();
         assertThat(prompt.promptStart()).isPositive();
@@ -136,7 +136,7 @@ class DialectScannerTest {
                 + ",\"metadata\":{\"x\":[1],\"user\\u005fid\":\"u\"},\"tools\":[],"
                 + "\"messages\":[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\",\"content\":\"b\"},"
                 + "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"role\":\"x\"}]}]}";
-        Prompt prompt = scan(Dialect.MESSAGES, json);
+        Prompt prompt = scan(Api.MESSAGES, json);
         assertThat(prompt.maxTokens()).isEqualTo(9);
         assertThat(prompt.stream()).isTrue();
         assertThat(prompt.user()).isEqualTo("u");
@@ -149,33 +149,32 @@ class DialectScannerTest {
     @ParameterizedTest
     @ValueSource(strings = {"\"max_tokens\":\"9\"", "\"system\":5", "\"metadata\":\"u\"", "\"stream\":1"})
     void aMessagesValueOfTheWrongTypeIsRefused(String member) {
-        assertThat(refusal(Dialect.MESSAGES, "{\"model\":\"m1\"," + member + "}")
-                        .code())
+        assertThat(refusal(Api.MESSAGES, "{\"model\":\"m1\"," + member + "}").code())
                 .isEqualTo(ErrorCode.INVALID_FIELD);
     }
 
     @Test
     void aUserThatAppearsTwiceIsRefused() {
-        assertThat(refusal(Dialect.MESSAGES, "{\"model\":\"m1\",\"metadata\":{\"user_id\":\"a\",\"user_id\":\"b\"}}")
+        assertThat(refusal(Api.MESSAGES, "{\"model\":\"m1\",\"metadata\":{\"user_id\":\"a\",\"user_id\":\"b\"}}")
                         .param())
                 .isEqualTo("metadata.user_id");
     }
 
     private static Prompt response(String json) throws GatewayException {
-        return scan(Dialect.RESPONSES, json);
+        return scan(Api.RESPONSES, json);
     }
 
-    private static Prompt scan(Dialect dialect, String json) throws GatewayException {
+    private static Prompt scan(Api api, String json) throws GatewayException {
         ByteBuf body = Bodies.direct(Bodies.utf8(json));
         try {
-            return PromptScanner.scan(body, dialect);
+            return PromptScanner.scan(body, api);
         } finally {
             body.release();
         }
     }
 
-    private static GatewayException refusal(Dialect dialect, String json) {
-        GatewayException refusal = catchThrowableOfType(GatewayException.class, () -> scan(dialect, json));
+    private static GatewayException refusal(Api api, String json) {
+        GatewayException refusal = catchThrowableOfType(GatewayException.class, () -> scan(api, json));
         assertThat(refusal).as(json).isNotNull();
         return refusal;
     }

@@ -63,7 +63,7 @@ class PrefixTest {
     private static long last(Api api, String json) throws GatewayException {
         ByteBuf body = Bodies.direct(Bodies.utf8(json));
         try {
-            PrefixLevels levels = Prefix.of(api, body, PromptScanner.scan(body, api.dialect()), null);
+            PrefixLevels levels = Prefix.of(api, body, PromptScanner.scan(body, api), null);
             return levels.hash(levels.count() - 1);
         } finally {
             body.release();

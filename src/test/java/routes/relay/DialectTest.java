@@ -239,6 +239,38 @@ class DialectTest {
                 .isFalse();
     }
 
+    // ---- embeddings as Cohere has them
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{\"id\":\"e\",\"embeddings\":{\"float\":[[1,2]]},\"meta\":{\"api_version\":{\"version\":\"2\"},\"tokens\":{\"input_tokens\":5}}}",
+                "{\"meta\":{\"billed_units\":{\"images\":1,\"input_tokens\":5}},\"texts\":[\"meta\",\"{\\\"tokens\"]}",
+                "{\"meta\":{\"tokens\":{\"input_tokens\":9}},\"m\\u0065ta\": { \"tokens\" : {\"input_tokens\" : 5 }}}",
+                "{\"usage\":{\"prompt_tokens\":9},\"meta\":{\"tokens\":{\"output_tokens\":9,\"input_tokens\":5}},\"x\":{\"meta\":{\"tokens\":{\"input_tokens\":9}}}}"
+            })
+    void whatWentInIsThePromptAndTheTotal(String json) {
+        AnswerFacts facts = document(Dialect.EMBED, json);
+        assertUsage(facts, 5, -1, 5, -1, -1);
+        assertThat(facts.usageFinal()).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{\"meta\":null}",
+                "{\"meta\":{\"tokens\":null}}",
+                "{\"meta\":{\"tokens\":{}}}",
+                "{\"meta\":{\"input_tokens\":5}}",
+                "{\"tokens\":{\"input_tokens\":5}}",
+                "{\"meta\":{\"tokens\":{\"input_tokens\":5}},\"meta\":{}}",
+                "{\"meta\":{\"tokens\":{\"input_tokens\":5}}"
+            })
+    void embeddingsThatDontTellTokensHaveNoUsage(String json) {
+        assertThat(document(Dialect.EMBED, json).usageKnown()).isFalse();
+        assertThat(document(Dialect.EMBED, json).totalTokens()).isEqualTo(-1);
+    }
+
     private static String start(String usage) {
         return "{\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"content\":[],\"stop_reason\":null,\"usage\":{"
                 + usage + "}}}";
