@@ -39,6 +39,7 @@ import routes.net.EventLoops;
 import routes.prompt.PromptStep;
 import routes.queue.Queue;
 import routes.quota.Quotas;
+import routes.replica.ReplicaGroup;
 import routes.replica.Replicas;
 import routes.request.ApiKey;
 import routes.request.BodyBudget;
@@ -62,13 +63,31 @@ public final class GatewayConfiguration implements CamelConfiguration {
     /** The key of the dev profile; it exists nowhere else. */
     static final String DEV_KEY = "sk-dromedary-dev";
 
+    private final boolean rehearsal;
+
+    public GatewayConfiguration() {
+        this(false);
+    }
+
+    /**
+     * @param rehearsal whether routes are only to be built: nothing opens a port, a connection or a file then, and no key is
+     *     known; see {@link Rehearsal}
+     */
+    GatewayConfiguration(boolean rehearsal) {
+        this.rehearsal = rehearsal;
+    }
+
     @Override
     public void configure(CamelContext context) throws Exception {
-        Settings.refuseUnknown(context.getPropertiesComponent()
-                .loadProperties(name -> name.startsWith("gateway."))
-                .stringPropertyNames());
+        if (!rehearsal) {
+            Settings.refuseUnknown(context.getPropertiesComponent()
+                    .loadProperties(name -> name.startsWith("gateway."))
+                    .stringPropertyNames());
+        }
         Settings settings = new Settings(key -> property(context, key));
-        ManagementPort.check(context, settings);
+        if (!rehearsal) {
+            ManagementPort.check(context, settings);
+        }
         Registry registry = context.getRegistry();
 
         EventLoops loops =
@@ -111,7 +130,11 @@ public final class GatewayConfiguration implements CamelConfiguration {
         NameWatch names = new NameWatch(loops, settings);
         KubernetesWatch clusters = new KubernetesWatch(loops);
         HealthWatch health = new HealthWatch(loops, WatchSettings.of(settings));
-        List.of(breakers, names, clusters, health).forEach(replicas::listen);
+        if (rehearsal) {
+            replicas.listen(new NobodyLooks());
+        } else {
+            List.of(breakers, names, clusters, health).forEach(replicas::listen);
+        }
         RetryPolicy retries = new RetryPolicy(
                 settings, registered(registry, "retryRegistry", RetryRegistry.class, RetryRegistry::ofDefaults));
         Affinities affinities = new Affinities(System::nanoTime);
@@ -159,6 +182,9 @@ public final class GatewayConfiguration implements CamelConfiguration {
                                 "Usage lines reserved and not yet in the file.",
                                 journal::pending)
                         .counter("dromedary.usage.lines.written", "Usage lines in the file.", journal::written)));
+        if (rehearsal) {
+            return;
+        }
         if (settings.flag(Setting.CONSOLE)) {
             ConsoleSection pools = new PoolsSection(
                     queue, models, replica -> breakers.breaker(replica).getState());
@@ -178,7 +204,10 @@ public final class GatewayConfiguration implements CamelConfiguration {
         return context.getPropertiesComponent().resolveProperty(key);
     }
 
-    private static KeyStore keys(CamelContext context, Settings settings, Quotas quotas, CacheSalts salts) {
+    private KeyStore keys(CamelContext context, Settings settings, Quotas quotas, CacheSalts salts) {
+        if (rehearsal) {
+            return KeyStore.of(List.of());
+        }
         String file = settings.text(Setting.KEYS_FILE);
         if (!file.isEmpty()) {
             return KeyStore.load(Path.of(file), quotas, salts);
@@ -192,13 +221,24 @@ public final class GatewayConfiguration implements CamelConfiguration {
                 "gateway.keys-file: not set (expected: the path of a keys.yaml; without keys only the dev profile starts)");
     }
 
-    private static UsageJournal journal(Settings settings) throws IOException {
+    private UsageJournal journal(Settings settings) throws IOException {
         UsageJournal journal = new UsageJournal(new UsageJournal.Settings(
                 Path.of(settings.text(Setting.USAGE_FILE)),
                 settings.integer(Setting.USAGE_MAX_PENDING),
                 settings.duration(Setting.USAGE_FLUSH_INTERVAL)));
-        journal.start();
+        if (!rehearsal) {
+            journal.start();
+        }
         return journal;
+    }
+
+    /** In a rehearsal: no address is looked up, and nobody waits for one. */
+    private static final class NobodyLooks implements Replicas.Listener {
+
+        @Override
+        public void added(ReplicaGroup group) {
+            group.members(List.of());
+        }
     }
 
     private static void meters(CamelContext context, Affinities affinities, Consumer<Gauges> all) {

@@ -1,8 +1,5 @@
 package routes;
 
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.ArrayDeque;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -34,9 +31,7 @@ final class Launcher {
     /** Runs until the gateway is told to stop; returns the exit status. */
     int run(String... args) {
         try {
-            if (!options(args)) {
-                return 0;
-            }
+            RunOptions.parse(List.of(args)).applyTo(main);
         } catch (IllegalArgumentException e) {
             System.err.println("dromedary: " + e.getMessage());
             return USAGE;
@@ -57,67 +52,6 @@ final class Launcher {
             return 1;
         }
         return main.getExitCode();
-    }
-
-    private boolean options(String... args) {
-        ArrayDeque<String> left = new ArrayDeque<>(List.of(args));
-        String configured = "";
-        String profile = System.getenv("CAMEL_MAIN_PROFILE");
-        while (!left.isEmpty()) {
-            String option = left.pop();
-            int equals = option.indexOf('=');
-            if (equals > 0) {
-                left.push(option.substring(equals + 1));
-                option = option.substring(0, equals);
-            }
-            switch (option) {
-                case "--config" -> configured = config(value(left, option));
-                case "--port" -> main.addOverrideProperty(Setting.PORT.key(), value(left, option));
-                case "--profile" -> profile = value(left, option);
-                case "--help" -> {
-                    help();
-                    return false;
-                }
-                default ->
-                    throw new IllegalArgumentException(
-                            option + ": unknown option (expected: --config DIR, --port N, --profile NAME or --help)");
-            }
-        }
-        String ofProfile = "";
-        if (profile != null) {
-            main.configure().withProfile(profile);
-            ofProfile = "classpath:application-" + profile + ".properties;optional=true,";
-        }
-        // the first one that has a property wins
-        main.setPropertyPlaceholderLocations(configured + ofProfile + "classpath:application.properties");
-        return true;
-    }
-
-    /** Uses what the folder has; what it lacks is built in. */
-    private String config(String folder) {
-        Path dir = Path.of(folder);
-        if (!Files.isDirectory(dir)) {
-            throw new IllegalArgumentException("--config " + folder
-                    + ": no such folder (expected: one with routes.yaml, keys.yaml or application.properties)");
-        }
-        if (Files.exists(dir.resolve("routes.yaml"))) {
-            main.addInitialProperty(Setting.ROUTES.key(), "file:" + dir.resolve("routes.yaml"));
-        }
-        if (Files.exists(dir.resolve("keys.yaml"))) {
-            main.addInitialProperty(
-                    Setting.KEYS_FILE.key(), dir.resolve("keys.yaml").toString());
-        }
-        return Files.exists(dir.resolve("application.properties"))
-                ? "file:" + dir.resolve("application.properties") + ","
-                : "";
-    }
-
-    private static String value(ArrayDeque<String> left, String option) {
-        String value = left.poll();
-        if (value == null) {
-            throw new IllegalArgumentException(option + ": no value (expected: one after it)");
-        }
-        return value;
     }
 
     private void ready(CamelContext context) {
@@ -176,27 +110,5 @@ final class Launcher {
                   curl -N %s/v1/chat/completions -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\
                     -d '{"model":"demo","stream":true,"messages":[{"role":"user","content":"What is a dromedary?"}]}'
                 """.formatted(url, GatewayConfiguration.DEV_KEY);
-    }
-
-    private static void help() {
-        System.out.println("""
-                Usage: dromedary run [options]
-
-                  --config DIR     use DIR's routes.yaml, keys.yaml and application.properties (each optional)
-                  --port N         port of the front door; 0 picks a free one
-                  --profile NAME   Camel profile; dev brings demo replicas and a built-in key
-                  --help           this text
-
-                Properties (application.properties, or the environment):
-                """);
-        for (Setting setting : Setting.values()) {
-            System.out.printf(
-                    "  %-34s %s%n%36s default: %s; environment: %s%n",
-                    setting.key(),
-                    setting.meaning(),
-                    "",
-                    setting.defaultValue().isEmpty() ? "none" : setting.defaultValue(),
-                    setting.environmentName());
-        }
     }
 }

@@ -197,6 +197,17 @@ public final class AffinityBalancer extends LoadBalancerSupport implements Camel
     @Override
     protected void doStart() throws Exception {
         super.doStart();
+        prepare();
+        renew();
+        shared().replicas().listen(members);
+    }
+
+    /**
+     * Takes its options and its replicas without starting anything.
+     *
+     * @throws IllegalArgumentException saying which of them can't be
+     */
+    public void prepare() {
         Shared found = shared;
         if (found == null) {
             found = CamelContextHelper.findSingleByType(getCamelContext(), Shared.class);
@@ -229,8 +240,6 @@ public final class AffinityBalancer extends LoadBalancerSupport implements Camel
             throw new IllegalArgumentException("affinity in route " + getRouteId() + ": " + targets.length
                     + " replicas (expected: 1 to " + LARGEST_POOL + ")");
         }
-        renew();
-        found.replicas().listen(members);
     }
 
     @Override

@@ -84,7 +84,8 @@ public final class KeyStore {
         return new KeyStore(keys, quotas);
     }
 
-    private static void refuseDoubles(String source, List<KeyEntry> entries) {
+    /** @throws IllegalArgumentException if two entries share an id or a secret */
+    static void refuseDoubles(String source, List<KeyEntry> entries) {
         Map<Sha256, String> owners = new HashMap<>();
         Set<String> ids = new HashSet<>();
         for (KeyEntry entry : entries) {

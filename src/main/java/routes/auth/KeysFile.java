@@ -15,6 +15,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
@@ -77,14 +78,20 @@ final class KeysFile {
     private static final Sha256 HASH_OF_NOTHING = Sha256.of("");
 
     private final YamlReader yaml;
+    private final Consumer<IllegalArgumentException> onProblem;
 
-    private KeysFile(YamlReader yaml) {
+    private KeysFile(YamlReader yaml, Consumer<IllegalArgumentException> onProblem) {
         this.yaml = yaml;
+        this.onProblem = onProblem;
     }
 
     static Contents read(Path file) {
+        return parse(file.toString(), text(file));
+    }
+
+    static String text(Path file) {
         try {
-            return parse(file.toString(), Files.readString(file));
+            return Files.readString(file);
         } catch (NoSuchFileException e) {
             throw new IllegalArgumentException(file + ": there is no such file", e);
         } catch (CharacterCodingException e) {
@@ -95,7 +102,19 @@ final class KeysFile {
     }
 
     static Contents parse(String name, String text) {
-        return new KeysFile(new YamlReader(name)).contents(text);
+        return new KeysFile(new YamlReader(name), e -> {
+                    throw e;
+                })
+                .contents(text);
+    }
+
+    /**
+     * The same, reading on after a key or a tenant that is wrong: it is left out.
+     *
+     * @throws IllegalArgumentException when nothing can be read beyond a mistake
+     */
+    static Contents parse(String name, String text, Consumer<IllegalArgumentException> onProblem) {
+        return new KeysFile(new YamlReader(name), onProblem).contents(text);
     }
 
     private Contents contents(String text) {
@@ -108,9 +127,13 @@ final class KeysFile {
         List<KeyEntry> entries = new ArrayList<>(list.getValue().size());
         Set<String> tenantsOfKeys = new HashSet<>();
         for (Node node : list.getValue()) {
-            KeyEntry entry = entry(node, terms);
-            entries.add(entry);
-            tenantsOfKeys.add(entry.key().tenant());
+            try {
+                KeyEntry entry = entry(node, terms);
+                entries.add(entry);
+                tenantsOfKeys.add(entry.key().tenant());
+            } catch (IllegalArgumentException e) {
+                onProblem.accept(e);
+            }
         }
         return new Contents(entries, tenants(top.get("tenants"), terms, tenantsOfKeys), terms.prices());
     }
@@ -120,21 +143,25 @@ final class KeysFile {
         if (node != null) {
             yaml.named(node, "tenant", "a mapping of tenants, each with plan, limits or cache-salt")
                     .forEach((name, tenant) -> {
-                        String where = "tenant '" + name + "': ";
-                        if (!known.contains(name)) {
-                            throw yaml.invalid(tenant, where + "no key has it (expected: the tenant of a key above)");
+                        try {
+                            tenants.put(name, tenant(name, tenant, reader, known));
+                        } catch (IllegalArgumentException e) {
+                            onProblem.accept(e);
                         }
-                        Map<String, Node> fields = yaml.fields(
-                                tenant,
-                                where,
-                                "a mapping with plan, limits or cache-salt",
-                                TENANT_FIELDS,
-                                "plan, limits or cache-salt");
-                        Terms terms = reader.terms(fields.get("plan"), fields.get("limits"), where);
-                        tenants.put(name, new Tenant(terms, salted(fields.get("cache-salt"), where)));
                     });
         }
         return tenants;
+    }
+
+    private Tenant tenant(String name, Node node, TermsReader reader, Set<String> known) {
+        String where = "tenant '" + name + "': ";
+        if (!known.contains(name)) {
+            throw yaml.invalid(node, where + "no key has it (expected: the tenant of a key above)");
+        }
+        Map<String, Node> fields = yaml.fields(
+                node, where, "a mapping with plan, limits or cache-salt", TENANT_FIELDS, "plan, limits or cache-salt");
+        Terms terms = reader.terms(fields.get("plan"), fields.get("limits"), where);
+        return new Tenant(terms, salted(fields.get("cache-salt"), where));
     }
 
     private KeyEntry entry(Node node, TermsReader reader) {

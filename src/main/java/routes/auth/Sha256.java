@@ -53,6 +53,16 @@ record Sha256(long a, long b, long c, long d) {
         return read(HexFormat.of().parseHex(hex));
     }
 
+    /** 64 hex digits, of lower case. */
+    String hex() {
+        byte[] bytes = new byte[BYTES];
+        LONG.set(bytes, 0, a);
+        LONG.set(bytes, 8, b);
+        LONG.set(bytes, 16, c);
+        LONG.set(bytes, 24, d);
+        return HexFormat.of().formatHex(bytes);
+    }
+
     private static Sha256 read(byte[] bytes) {
         return new Sha256((long) LONG.get(bytes, 0), (long) LONG.get(bytes, 8), (long) LONG.get(bytes, 16), (long)
                 LONG.get(bytes, 24));

@@ -28,6 +28,8 @@ import org.snakeyaml.engine.v2.nodes.Tag;
 final class YamlReader {
 
     private static final int MAX_CHARACTERS = 64 << 20;
+    static final String NAME_EXPECTED = " (expected: 1 to 128 of A-Z a-z 0-9 . _ : @ / -)";
+
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._:@/-]{1,128}");
 
     private final String source;
@@ -111,10 +113,14 @@ final class YamlReader {
     /** A name that may be logged. */
     String name(Node node, String where) {
         String text = text(node, where);
-        if (!NAME.matcher(text).matches()) {
-            throw invalid(node, where + "not a name (expected: 1 to 128 of A-Z a-z 0-9 . _ : @ / -)");
+        if (!isName(text)) {
+            throw invalid(node, where + "not a name" + NAME_EXPECTED);
         }
         return text;
+    }
+
+    static boolean isName(String text) {
+        return NAME.matcher(text).matches();
     }
 
     /** A model's whole name, or {@code *}. */

@@ -1,6 +1,5 @@
 package routes.model;
 
-import java.util.LinkedHashSet;
 import java.util.Set;
 import org.apache.camel.Processor;
 import org.apache.camel.ShutdownRunningTask;
@@ -17,6 +16,7 @@ final class ModelConsumer extends DefaultConsumer implements ShutdownAware {
     private final Pool pool;
     private final Timeouts timeouts;
     private final boolean saltsTenants;
+    private final Pool.Bounds bounds;
 
     ModelConsumer(ModelEndpoint endpoint, Processor processor, Pool pool) {
         super(endpoint, processor);
@@ -24,6 +24,7 @@ final class ModelConsumer extends DefaultConsumer implements ShutdownAware {
         this.pool = pool;
         this.timeouts = endpoint.timeouts();
         this.saltsTenants = endpoint.saltsTenants();
+        this.bounds = endpoint.queueBounds();
     }
 
     /** The model's pool; the same as that of an older or newer route of the model. */
@@ -49,20 +50,13 @@ final class ModelConsumer extends DefaultConsumer implements ShutdownAware {
     }
 
     Set<String> names() {
-        Set<String> names = new LinkedHashSet<>();
-        names.add(endpoint.getName());
-        for (String alias : endpoint.getAliases().split(",", -1)) {
-            if (!alias.isBlank()) {
-                names.add(alias.trim());
-            }
-        }
-        return names;
+        return endpoint.names();
     }
 
     @Override
     protected void doStart() throws Exception {
         super.doStart();
-        pool.bounds(endpoint.queueBounds());
+        pool.bounds(bounds);
         endpoint.directory().add(this);
     }
 

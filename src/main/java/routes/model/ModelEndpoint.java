@@ -1,5 +1,7 @@
 package routes.model;
 
+import java.util.LinkedHashSet;
+import java.util.Set;
 import org.apache.camel.AsyncEndpoint;
 import org.apache.camel.Category;
 import org.apache.camel.Consumer;
@@ -113,6 +115,18 @@ public final class ModelEndpoint extends DefaultEndpoint implements AsyncEndpoin
                 new ModelConsumer(this, processor, directory().queue().pool(name));
         configureConsumer(consumer);
         return consumer;
+    }
+
+    /** The model's own name and its aliases. */
+    public Set<String> names() {
+        Set<String> names = new LinkedHashSet<>();
+        names.add(name);
+        for (String alias : aliases.split(",", -1)) {
+            if (!alias.isBlank()) {
+                names.add(alias.trim());
+            }
+        }
+        return names;
     }
 
     public String getName() {

@@ -264,6 +264,16 @@ public final class VllmEndpoint extends DefaultEndpoint implements AsyncEndpoint
         return left;
     }
 
+    /** The server as it is configured, in a form that is the same for equal ones. */
+    public String server() {
+        return initialised(group).address().toString();
+    }
+
+    /** Whether it stands for as many replicas as its name has addresses. */
+    public boolean isMany() {
+        return initialised(group).mode() == ReplicaGroup.Mode.ALL;
+    }
+
     RequestWriter writer() {
         return initialised(writer);
     }

@@ -24,6 +24,9 @@ final class ConventionsTest {
             .that()
             .doNotHaveFullyQualifiedName("routes.Launcher")
             .and()
+            // commands get their streams from here
+            .doNotHaveFullyQualifiedName("routes.Gateway")
+            .and()
             .resideOutsideOfPackage("routes.demo..")
             .should(GeneralCodingRules.ACCESS_STANDARD_STREAMS)
             .because("standard output carries only the line that says where the gateway listens; the rest is logged");

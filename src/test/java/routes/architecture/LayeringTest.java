@@ -17,6 +17,7 @@ final class LayeringTest {
 
     private static final String[] STAGES =
             packages("door", "auth", "limits", "prompt", "model", "affinity", "vllm", "usage", "demo");
+    private static final String[] COMMAND = packages("command");
     private static final String[] SHARED = packages(
             "request",
             "error",
@@ -36,6 +37,8 @@ final class LayeringTest {
             .should()
             .notDependOnEachOther()
             .ignoreDependency(resideInAnyPackage("routes.."), resideInAnyPackage(SHARED))
+            // keys are made where they are read
+            .ignoreDependency(resideInAnyPackage(COMMAND), resideInAnyPackage("routes.auth.."))
             .because("routes.yaml decides which stages a request passes and in which order, not the code of a stage");
 
     @ArchTest
@@ -46,6 +49,16 @@ final class LayeringTest {
             .dependOnClassesThat()
             .resideInAnyPackage(STAGES)
             .because("a stage can be left out or replaced only while nothing that others use leads back to it");
+
+    @ArchTest
+    static final ArchRule requestsKnowNothingOfTheCommandLine = noClasses()
+            .that()
+            .resideInAnyPackage(
+                    Stream.concat(Stream.of(STAGES), Stream.of(SHARED)).toArray(String[]::new))
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage(COMMAND)
+            .because("a start must not load what only commands need");
 
     @ArchTest
     static final ArchRule sharedPackagesHaveAnOrder = slices().matching("routes.(*)..")
@@ -64,10 +77,10 @@ final class LayeringTest {
     @ArchTest
     static final ArchRule everyPackageHasItsPlace = classes()
             .should()
-            .resideInAnyPackage(Stream.of(Stream.of("routes"), Stream.of(STAGES), Stream.of(SHARED))
+            .resideInAnyPackage(Stream.of(Stream.of("routes"), Stream.of(STAGES), Stream.of(COMMAND), Stream.of(SHARED))
                     .flatMap(names -> names)
                     .toArray(String[]::new))
-            .because("a new package is either a stage or shared, and this test must know which");
+            .because("a new package is a stage, shared or the command line, and this test must know which");
 
     private static String[] packages(String... names) {
         return Stream.of(names).map(name -> "routes." + name + "..").toArray(String[]::new);

@@ -9,6 +9,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -137,6 +138,46 @@ class StartTest {
                     .containsExactlyElementsOf(values.entrySet().stream()
                             .map(entry -> entry.getKey() + "=" + entry.getValue())
                             .toList());
+        }
+    }
+
+    @Test
+    void aKeyThatTwoProcessesMakeAtOnceOpensTheGateway() throws Exception {
+        String config = folder.toString();
+        List<String> secrets = new ArrayList<>();
+        try (GatewayProcess one =
+                        GatewayProcess.start(folder, Map.of(), "keys", "new", "--tenant", "a", "--config", config);
+                GatewayProcess two =
+                        GatewayProcess.start(folder, Map.of(), "keys", "new", "--tenant", "a", "--config", config)) {
+            for (GatewayProcess made : List.of(one, two)) {
+                assertThat(made.awaitExit()).as("%s", made).isZero();
+                assertThat(made.out()).hasSize(1);
+                secrets.addAll(made.out());
+            }
+        }
+        try (GatewayProcess check = GatewayProcess.start(folder, Map.of(), "check", "--config", config)) {
+            assertThat(check.awaitExit()).as("%s", check).isZero();
+            assertThat(check.out()).anyMatch(line -> line.contains("2 of 1 tenant"));
+            assertThat(check.err()).isEmpty();
+        }
+        try (GatewayProcess gateway = GatewayProcess.start(folder, FREE_PORTS, "run", "--config", config);
+                RawClient client = RawClient.connect(gateway.port())) {
+            for (String secret : secrets) {
+                assertThat(client.exchange(Requests.get("/v1/models").key(secret))
+                                .status())
+                        .isEqualTo(200);
+            }
+        }
+    }
+
+    @Test
+    void aCommandThatIsNoneEndsWithTwo() throws Exception {
+        try (GatewayProcess none = GatewayProcess.start(folder, Map.of(), "frob")) {
+            assertThat(none.awaitExit()).isEqualTo(2);
+            assertThat(none.err())
+                    .singleElement()
+                    .asString()
+                    .startsWith("dromedary: frob: unknown command (expected: ");
         }
     }
 
