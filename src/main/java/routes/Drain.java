@@ -26,7 +26,7 @@ final class Drain extends ServiceSupport {
     private final Runnable stopWatching;
     private final Duration limit;
 
-    /** @param stopWatching ends probes and look-ups, which use the event loops */
+    /** @param stopWatching ends probes and look-ups, which use the event loops, and sends the last spans */
     Drain(Door door, UsageJournal journal, EventLoops loops, Runnable stopWatching, Duration limit) {
         this.door = door;
         this.journal = journal;

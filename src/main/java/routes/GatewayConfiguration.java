@@ -52,6 +52,7 @@ import routes.telemetry.PoolsSection;
 import routes.telemetry.Readiness;
 import routes.telemetry.ReadyWhen;
 import routes.telemetry.RequestMeters;
+import routes.tracing.Tracing;
 import routes.usage.UsageJournal;
 import routes.vllm.UpstreamSettings;
 
@@ -100,7 +101,8 @@ public final class GatewayConfiguration implements CamelConfiguration {
         BodyBudget budget = new BodyBudget(settings.bytes(Setting.BODY_BUDGET_BYTES));
         UsageJournal journal = journal(settings);
         UsageAccount account = new UsageAccount(journal, meters, settings.text(Setting.NAME));
-        Door door = new Door(loops, settings, budget, account::finished);
+        Tracing tracing = settings.flag(Setting.TRACING) ? Tracing.open(registry, settings.text(Setting.NAME)) : null;
+        Door door = new Door(loops, settings, budget, account::finished, tracing == null ? null : tracing::begun);
 
         registry.bind("eventLoops", EventLoops.class, loops);
         registry.bind("replicas", Replicas.class, replicas);
@@ -156,6 +158,9 @@ public final class GatewayConfiguration implements CamelConfiguration {
             health.close();
             clusters.close();
             names.close();
+            if (tracing != null) {
+                tracing.close();
+            }
         };
         Drain drain = new Drain(door, journal, loops, stopWatching, settings.duration(Setting.DRAIN_TIMEOUT));
         registry.bind("drain", Drain.class, drain);

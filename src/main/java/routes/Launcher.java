@@ -20,6 +20,11 @@ import routes.door.Door;
  */
 final class Launcher {
 
+    static {
+        // before anything logs: libraries that use the JDK's own logging write to the same log
+        System.setProperty("java.util.logging.manager", "org.apache.logging.log4j.jul.LogManager");
+    }
+
     private static final Logger LOG = LoggerFactory.getLogger(Launcher.class);
     private static final int USAGE = 2;
 

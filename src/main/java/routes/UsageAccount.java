@@ -6,13 +6,15 @@ import routes.request.ApiKey;
 import routes.request.InferenceRequest;
 import routes.request.Outcome;
 import routes.request.Prompt;
+import routes.request.Trace;
 import routes.telemetry.RequestMeters;
 import routes.usage.UsageJournal;
 import routes.usage.UsageRecord;
 import routes.usage.UsageRecord.Source;
 
 /**
- * Accounts for each request that ends: counts it, and if it was authenticated has its one usage line written.
+ * Accounts for each request that ends: counts it, ends its span, and if it was authenticated has its one
+ * usage line written.
  *
  * <p><b>Threading:</b> the request's event loop; hands over and returns.
  */
@@ -34,6 +36,10 @@ final class UsageAccount {
             throw new IllegalStateException("the request has not ended");
         }
         meters.ended(request);
+        Trace trace = request.trace();
+        if (trace != null) {
+            trace.ended(request);
+        }
         ApiKey caller = request.caller();
         if (caller != null) {
             journal.append(record(request, caller, outcome));

@@ -123,8 +123,8 @@ final class WarmUp implements StartupListener, Runnable {
         // never started: it takes records and writes nothing
         UsageJournal journal = new UsageJournal(new UsageJournal.Settings(
                 Path.of("warm-up"), 8 * MOST_ROUNDS, settings.duration(Setting.USAGE_FLUSH_INTERVAL)));
-        Door door =
-                new Door(loops, settings, budget, new UsageAccount(journal, new RequestMeters(), "warm-up")::finished);
+        Door door = new Door(
+                loops, settings, budget, new UsageAccount(journal, new RequestMeters(), "warm-up")::finished, null);
         ApiKey key = new ApiKey("warm-up", "warm-up", ApiKey.ALL_MODELS, ApiKey.NEVER, quota());
 
         Registry registry = context.getRegistry();

@@ -16,9 +16,9 @@
  *
  * <p>They don't know one another; what they share stands in {@link routes.request} (the request's state), {@link
  * routes.replica}, {@link routes.address} and {@link routes.health} (which replicas there are, and how they are), {@link
- * routes.queue}, {@link routes.quota}, {@link routes.relay}, {@link routes.error}, {@link routes.config}, {@link routes.net} and {@link
- * routes.telemetry}. {@link routes.GatewayConfiguration} puts them together, a line for each stage. {@link routes.demo} is a
- * stand-in for vLLM, {@link routes.command} the command line.
+ * routes.queue}, {@link routes.quota}, {@link routes.relay}, {@link routes.error}, {@link routes.config}, {@link routes.net}, {@link
+ * routes.telemetry} and {@link routes.tracing}. {@link routes.GatewayConfiguration} puts them together, a line for each stage.
+ * {@link routes.demo} is a stand-in for vLLM, {@link routes.command} the command line.
  */
 @NullMarked
 package routes;

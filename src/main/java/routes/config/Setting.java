@@ -36,6 +36,12 @@ public enum Setting {
             "false",
             "Show pools, replicas, queues and what keys have used at /q/dev/dromedary of the management port."),
     NAME("gateway.name", Kind.TEXT, "dromedary", "Name of this gateway in usage lines."),
+    TRACING(
+            "gateway.tracing",
+            Kind.FLAG,
+            "false",
+            "Make a span of each inference request, with OpenTelemetry as OTEL_* in the environment sets it up; needs a"
+                    + " distribution built with -Ptracing."),
     WARM_UP(
             "gateway.warm-up",
             Kind.FLAG,

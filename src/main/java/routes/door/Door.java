@@ -25,18 +25,28 @@ public final class Door extends ServerInitializerFactory {
     private final @Nullable Cors cors;
     private final BodyBudget budget;
     private final Consumer<InferenceRequest> onFinish;
+    private final @Nullable Consumer<InferenceRequest> onBegin;
     private final AtomicInteger inFlight = new AtomicInteger();
     private final Set<Http1Connection> connections = ConcurrentHashMap.newKeySet();
     private volatile boolean draining;
     private volatile String listening = "";
 
-    /** @param onFinish told of each request that ends, on its event loop */
-    public Door(EventLoops loops, Settings settings, BodyBudget budget, Consumer<InferenceRequest> onFinish) {
+    /**
+     * @param onFinish told of each request that ends, on its event loop
+     * @param onBegin told of each request whose head is complete, on its event loop; null for nobody
+     */
+    public Door(
+            EventLoops loops,
+            Settings settings,
+            BodyBudget budget,
+            Consumer<InferenceRequest> onFinish,
+            @Nullable Consumer<InferenceRequest> onBegin) {
         this.loops = loops;
         this.limits = DoorLimits.of(settings);
         this.cors = Cors.of(settings);
         this.budget = budget;
         this.onFinish = onFinish;
+        this.onBegin = onBegin;
     }
 
     EventLoops loops() {
@@ -65,8 +75,12 @@ public final class Door extends ServerInitializerFactory {
         connections.remove(connection);
     }
 
-    void begun() {
+    void begun(InferenceRequest request) {
         inFlight.incrementAndGet();
+        Consumer<InferenceRequest> listener = onBegin;
+        if (listener != null) {
+            listener.accept(request);
+        }
     }
 
     void finished(InferenceRequest request) {

@@ -352,7 +352,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter implements Clie
         InferenceRequest request = new InferenceRequest(
                 origin(door), api, parsed, RequestIds.of(parsed.header(RequestHead.Known.X_REQUEST_ID)), now);
         active = request;
-        door.begun();
+        door.begun(request);
         request.timeouts(limits.answering().timeouts());
         if (ofClient != 0) {
             request.timeoutOfClient(ofClient);

@@ -59,6 +59,7 @@ public final class InferenceRequest extends TimerWheel.Entry {
     private @Nullable Retries retries;
     private @Nullable Pending pending;
     private @Nullable Runnable onWritable;
+    private @Nullable Trace trace;
 
     private boolean answering;
     private int status;
@@ -124,6 +125,16 @@ public final class InferenceRequest extends TimerWheel.Entry {
     /** A fresh id for the upstream's next attempt. */
     public String upstreamRequestId() {
         return ids.toUpstream(attempts);
+    }
+
+    /** It is traced. */
+    public void trace(Trace as) {
+        trace = as;
+    }
+
+    /** Its place in a trace; null when it isn't traced. */
+    public @Nullable Trace trace() {
+        return trace;
     }
 
     // ---- what the stages find out

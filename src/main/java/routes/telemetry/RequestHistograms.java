@@ -73,7 +73,7 @@ final class RequestHistograms implements MultiCollector {
                 }
                 Labels labels = Labels.of(
                         "api", api.label(),
-                        "gen_ai_operation_name", operation(api),
+                        "gen_ai_operation_name", RequestMeters.operation(api),
                         "gen_ai_provider_name", "vllm",
                         "gen_ai_request_model", pool.getKey());
                 for (Outcome outcome : Outcome.values()) {
@@ -88,16 +88,6 @@ final class RequestHistograms implements MultiCollector {
         }
         return MetricSnapshots.of(
                 duration.build(), firstToken.build(), outputToken.build(), tokens.build(), queueWait.build());
-    }
-
-    /** The conventions' name for what is done; the API's own where they have none. */
-    static String operation(Api api) {
-        return switch (api.label()) {
-            case "chat_completions", "responses", "messages" -> "chat";
-            case "completions" -> "text_completion";
-            case "embed_v2" -> "embeddings";
-            default -> api.label();
-        };
     }
 
     private static HistogramSnapshot.Builder histogram(String name, String help, @Nullable Unit unit) {

@@ -38,6 +38,16 @@ public final class RequestMeters {
         }
     }
 
+    /** The conventions' name for what is done; the API's own where they have none. */
+    public static String operation(Api api) {
+        return switch (api.label()) {
+            case "chat_completions", "responses", "messages" -> "chat";
+            case "completions" -> "text_completion";
+            case "embed_v2" -> "embeddings";
+            default -> api.label();
+        };
+    }
+
     Counters counters() {
         return counters;
     }

@@ -18,6 +18,7 @@ import routes.request.InferenceRequest;
 import routes.request.RequestHead;
 import routes.request.RequestHead.Known;
 import routes.request.StoredResponse;
+import routes.request.Trace;
 
 /**
  * Writes requests to one endpoint. Only headers on a fixed list and on the configured one go upstream, and none that the
@@ -120,7 +121,10 @@ final class RequestWriter {
         if (!ofConnection.contains("accept")) {
             copy(out, ACCEPT, head, Known.ACCEPT);
         }
-        trace(out, head, ofConnection);
+        Trace trace = request.trace();
+        if (trace == null || !trace.writeTo(out)) {
+            trace(out, head, ofConnection);
+        }
         boolean messages = request.target().dialect() == Dialect.MESSAGES;
         for (String name : messages ? forwardedOfMessages : forwarded) {
             String value = ofConnection.contains(name) ? null : head.header(name);

@@ -29,6 +29,7 @@ final class LayeringTest {
             "relay",
             "config",
             "telemetry",
+            "tracing",
             "net");
 
     @ArchTest
@@ -81,6 +82,15 @@ final class LayeringTest {
                     .flatMap(names -> names)
                     .toArray(String[]::new))
             .because("a new package is a stage, shared or the command line, and this test must know which");
+
+    @ArchTest
+    static final ArchRule onlyTracingKnowsOpenTelemetry = noClasses()
+            .that()
+            .resideOutsideOfPackage("routes.tracing..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("io.opentelemetry..")
+            .because("a distribution without it must start, and a request that isn't traced must not pay for it");
 
     private static String[] packages(String... names) {
         return Stream.of(names).map(name -> "routes." + name + "..").toArray(String[]::new);
