@@ -238,6 +238,7 @@ class StartTest {
             case DEMO_REPLICAS -> "1";
             case READY_WHEN -> "listening";
             case CONSOLE -> "true";
+            case CORS_ORIGINS -> "https://other.example";
             case DNS_SERVERS -> "10.0.0.2";
             case HEALTH_PATH, LOAD_PATH -> "/other";
             case RETRY_STATUSES -> "500";
