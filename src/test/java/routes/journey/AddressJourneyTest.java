@@ -172,6 +172,9 @@ class AddressJourneyTest {
 
             names.well().answers(NAME, 0, SECOND);
             askUntilAsked(gateway, two, 1);
+            TestGateway.await(
+                    () -> log.lines().stream().anyMatch(line -> line.contains("is followed again")),
+                    "the word that the name is followed again");
             assertThat(log.lines().stream().filter(line -> line.contains(NAME) && line.contains("can't be followed")))
                     .hasSize(1)
                     .allMatch(line -> line.startsWith("WARN") && line.contains("its last addresses stay in use"));

@@ -39,6 +39,8 @@ class FaultsJourneyTest {
             long began;
             long noticed;
             try (TestGateway gateway = fleet.gateway()
+                    // one home for each prompt, however often it is used
+                    .balancer("rendezvous")
                     .property("gateway.connect-timeout", CONNECT_TIMEOUT.toSeconds() + "s")
                     .property("gateway.health.timeout", "500ms")
                     .start()) {

@@ -63,6 +63,7 @@ final class TestGateway implements AutoCloseable {
         private final Map<String, Object> beans = new LinkedHashMap<>();
         private String steps = "";
         private String door = FRONT_DOOR;
+        private String balancer = "affinity";
 
         private Builder() {
             properties.put("gateway.host", "127.0.0.1");
@@ -107,6 +108,12 @@ final class TestGateway implements AutoCloseable {
             return this;
         }
 
+        /** The balancer of the models, such as {@code rendezvous}. */
+        Builder balancer(String name) {
+            balancer = name;
+            return this;
+        }
+
         /** Replaces the front door's route. */
         Builder door(String yaml) {
             door = yaml;
@@ -135,7 +142,9 @@ final class TestGateway implements AutoCloseable {
             try {
                 Path folder = Files.createTempDirectory("journey");
                 Files.writeString(folder.resolve("keys.yaml"), keys);
-                Files.writeString(folder.resolve("routes.yaml"), door.formatted(steps) + String.join("", routes));
+                Files.writeString(
+                        folder.resolve("routes.yaml"),
+                        door.formatted(steps) + String.join("", routes).replace("ref: affinity", "ref: " + balancer));
                 properties.putIfAbsent(
                         "gateway.usage.file", folder.resolve("usage.jsonl").toString());
                 properties.put("gateway.keys-file", folder.resolve("keys.yaml").toString());
