@@ -237,7 +237,7 @@ class StartTest {
             case USAGE_FILE -> folder.resolve("other.jsonl").toString();
             case DEMO_REPLICAS -> "1";
             case READY_WHEN -> "listening";
-            case CONSOLE -> "true";
+            case CONSOLE, CORS_CREDENTIALS -> "true";
             case CORS_ORIGINS -> "https://other.example";
             case DNS_SERVERS -> "10.0.0.2";
             case HEALTH_PATH, LOAD_PATH -> "/other";
