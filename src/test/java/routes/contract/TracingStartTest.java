@@ -143,7 +143,12 @@ class TracingStartTest {
             collector.awaitRequests(2);
         }
         assertThat(text(0)).contains("chat demo").doesNotContain("camel-http");
-        assertThat(text(1)).contains("camel-http", "/hello").doesNotContain("chat demo");
+        int number = 1;
+        // one whose connection the collector had closed comes without its body first
+        while (text(number).isEmpty()) {
+            number++;
+        }
+        assertThat(text(number)).contains("camel-http", "/hello").doesNotContain("chat demo");
     }
 
     @Test
