@@ -100,7 +100,11 @@ final class Waiting extends Waiter {
         protected void expired(long nowNanos) {
             queue.leave(Waiting.this);
             stopWaiting();
-            attempts.fail(attempts.overloaded(ErrorCode.QUEUE_TIMEOUT));
+            if (attempts.waitsByChoice()) {
+                attempts.goElsewhere();
+            } else {
+                attempts.fail(attempts.overloaded(ErrorCode.QUEUE_TIMEOUT));
+            }
         }
     }
 

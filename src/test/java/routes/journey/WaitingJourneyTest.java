@@ -108,6 +108,26 @@ class WaitingJourneyTest {
     }
 
     @Test
+    void whoWaitedAsLongAsItMayGoesWhereThereIsRoom() throws Exception {
+        CountDownLatch go = new CountDownLatch(1);
+        try (TestGateway gateway = gateway("queueLimit: 9, queueTimeout: 100ms");
+                RawClient first = RawClient.connect(gateway.port());
+                RawClient second = RawClient.connect(gateway.port())) {
+            assertThat(first.exchange(ask(LONG, "warm")).status()).isEqualTo(200);
+            FakeReplica home = homeOf(gateway, "warm");
+            home.answering(Scripts.holding(go));
+            first.send(ask(LONG, "holds"));
+            TestGateway.await(() -> home.active() == 1, "the home is full");
+
+            RawResponse answer = second.exchange(ask(LONG, "leaves"));
+            assertThat(answer.status()).as("%s", answer).isEqualTo(200);
+            go.countDown();
+            assertThat(first.response().status()).isEqualTo(200);
+            assertGaugesAreQuiet(gateway);
+        }
+    }
+
+    @Test
     void whereNobodyMayWaitNobodyIsRefusedForTheSakeOfItsHome() throws Exception {
         CountDownLatch go = new CountDownLatch(1);
         try (TestGateway gateway = gateway("queueLimit: 0");
