@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.apache.camel.AsyncCallback;
 import org.apache.camel.Exchange;
-import org.apache.camel.ExchangePropertyKey;
 import org.jspecify.annotations.Nullable;
 import routes.error.ErrorCode;
+import routes.error.FailedStep;
 import routes.error.GatewayException;
 import routes.net.TimerWheel;
 import routes.queue.Pool;
@@ -299,9 +299,7 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
             callback.done(false);
             return;
         }
-        exchange.setException(null);
-        exchange.removeProperty(ExchangePropertyKey.EXCEPTION_CAUGHT);
-        exchange.getExchangeExtension().setRedeliveryExhausted(false);
+        FailedStep.forgive(exchange);
         if (waitMillis == 0) {
             next();
         } else {
@@ -314,9 +312,12 @@ final class Attempts extends TimerWheel.Entry implements InferenceRequest.Retrie
         choice.ended(System.nanoTime());
         AnswerFacts facts = request.facts();
         long cached = facts.cachedTokens();
-        if (request.isAnswering() && cached >= 0) {
-            affinity.strategy().reported(choice, cached);
-            affinity.counts().reported(Math.max(0, facts.promptTokens()), choice.warmTokens(), cached);
+        long prompt = facts.promptTokens();
+        if (request.isAnswering() && cached >= 0 && prompt > 0) {
+            // the choice counts in estimated tokens, the replica in its own
+            double perToken = (double) levels.totalTokens() / prompt;
+            affinity.strategy().reported(choice, Math.round(cached * perToken));
+            affinity.counts().reported(prompt, Math.round(choice.warmTokens() / perToken), cached);
         }
     }
 

@@ -65,6 +65,9 @@ public final class FirstFree implements Strategy {
         choice.waitNanos = firstFree < 0 ? pool[chosen].waitNanos(slots, choice.ahead(pool[chosen])) : 0;
         choice.uncachedTokens = levels.totalTokens();
         choice.why = why(keyed, among, chosen, first);
+        if (choice.why == Choice.Why.HOME && isHomeOut(key, pool, among, first)) {
+            choice.why = Choice.Why.HOME_UNAVAILABLE;
+        }
         choice.home = order == Order.RENDEZVOUS && keyed ? first : NOBODY;
         return chosen;
     }
@@ -80,6 +83,17 @@ public final class FirstFree implements Strategy {
             return Choice.Why.NO_PREFIX;
         }
         return chosen == first ? Choice.Why.HOME : Choice.Why.SPILL_FULL;
+    }
+
+    /** Whether one that can't be asked stands before the first of those that can. */
+    private static boolean isHomeOut(long key, Load[] pool, long among, int first) {
+        long best = Strategy.mix(key, pool[first].hash());
+        for (int i = 0; i < pool.length; i++) {
+            if ((among & 1L << i) == 0 && Long.compareUnsigned(Strategy.mix(key, pool[i].hash()), best) > 0) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** @param after places after the one whose turn it is */

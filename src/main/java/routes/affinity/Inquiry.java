@@ -2,9 +2,9 @@ package routes.affinity;
 
 import org.apache.camel.AsyncCallback;
 import org.apache.camel.Exchange;
-import org.apache.camel.ExchangePropertyKey;
 import org.jspecify.annotations.Nullable;
 import routes.error.ErrorCode;
+import routes.error.FailedStep;
 import routes.error.GatewayException;
 import routes.replica.Replica;
 import routes.request.InferenceRequest;
@@ -104,9 +104,7 @@ final class Inquiry implements InferenceRequest.Retries, AsyncCallback {
             return;
         }
         missedSome |= error.code() != ErrorCode.UPSTREAM_ERROR;
-        exchange.setException(null);
-        exchange.removeProperty(ExchangePropertyKey.EXCEPTION_CAUGHT);
-        exchange.getExchangeExtension().setRedeliveryExhausted(false);
+        FailedStep.forgive(exchange);
         if (maker != null) {
             fail();
         } else {

@@ -147,7 +147,7 @@ public final class NestedRendezvous implements Strategy {
 
     @Override
     public void reported(Choice choice, long cachedTokens) {
-        if (choice.computedTokens > 0) {
+        if (tuning.learnedWarmth() && choice.computedTokens > 0) {
             warmth.learn(choice.age, (double) cachedTokens / choice.computedTokens);
         }
     }

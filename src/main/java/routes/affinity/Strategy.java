@@ -37,6 +37,7 @@ public sealed interface Strategy permits NestedRendezvous, FirstFree {
      * The replica has answered, and says how much of the prompt it had cached.
      *
      * @param choice as the request was sent
+     * @param cachedTokens in the unit of {@link PrefixLevels#totalTokens}
      */
     default void reported(Choice choice, long cachedTokens) {}
 

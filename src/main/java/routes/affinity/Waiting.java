@@ -12,7 +12,8 @@ import routes.request.InferenceRequest;
 /**
  * A request that waits for slots.
  *
- * <p><b>Threading:</b> confined to the request's loop, but for {@link #choose}, which only reads.
+ * <p><b>Threading:</b> confined to the request's loop, but for {@link #choose} and {@link #hopesFor}, which the queue calls
+ * under its lock.
  */
 final class Waiting extends Waiter {
 

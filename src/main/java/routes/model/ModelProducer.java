@@ -7,11 +7,11 @@ import java.util.List;
 import java.util.Set;
 import org.apache.camel.AsyncCallback;
 import org.apache.camel.Exchange;
-import org.apache.camel.ExchangePropertyKey;
 import org.apache.camel.support.DefaultAsyncProducer;
 import org.jspecify.annotations.Nullable;
 import routes.error.ErrorBody;
 import routes.error.ErrorCode;
+import routes.error.FailedStep;
 import routes.error.GatewayException;
 import routes.request.Api;
 import routes.request.ApiKey;
@@ -145,9 +145,7 @@ final class ModelProducer extends DefaultAsyncProducer {
             return;
         }
         request.fallsBackFrom(consumer.pool());
-        exchange.setException(null);
-        exchange.removeProperty(ExchangePropertyKey.EXCEPTION_CAUGHT);
-        exchange.getExchangeExtension().setRedeliveryExhausted(false);
+        FailedStep.forgive(exchange);
         try {
             // at the prices of the model that serves it
             request.lease().grant().refund();

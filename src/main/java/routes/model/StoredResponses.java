@@ -4,10 +4,10 @@ import java.util.Iterator;
 import java.util.List;
 import org.apache.camel.AsyncCallback;
 import org.apache.camel.Exchange;
-import org.apache.camel.ExchangePropertyKey;
 import org.jspecify.annotations.Nullable;
 import routes.error.ErrorBody;
 import routes.error.ErrorCode;
+import routes.error.FailedStep;
 import routes.error.GatewayException;
 import routes.model.ResponseMemory.Known;
 import routes.request.ApiKey;
@@ -196,9 +196,7 @@ final class StoredResponses {
                 return;
             }
             missedSome |= error.code() != ErrorCode.RESPONSE_NOT_FOUND;
-            exchange.setException(null);
-            exchange.removeProperty(ExchangePropertyKey.EXCEPTION_CAUGHT);
-            exchange.getExchangeExtension().setRedeliveryExhausted(false);
+            FailedStep.forgive(exchange);
             next();
         }
     }

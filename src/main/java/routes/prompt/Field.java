@@ -1,11 +1,13 @@
 package routes.prompt;
 
 import java.nio.ByteBuffer;
+import java.util.EnumSet;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** The keys of the body's own object that decide how a request is handled. Each may stand there once. */
 enum Field {
+    // -- chats, completions and their like
     MODEL,
     STREAM,
     STREAM_OPTIONS,
@@ -34,22 +36,7 @@ enum Field {
     METADATA;
 
     /** Those of chats, completions and their like. */
-    static final Field[] OF_COMPLETIONS = {
-        MODEL,
-        STREAM,
-        STREAM_OPTIONS,
-        N,
-        MAX_TOKENS,
-        MAX_COMPLETION_TOKENS,
-        USER,
-        PROMPT_CACHE_KEY,
-        CACHE_SALT,
-        PRIORITY,
-        MESSAGES,
-        PROMPT,
-        INPUT,
-        TOOLS
-    };
+    static final Field[] OF_COMPLETIONS = EnumSet.range(MODEL, TOOLS).toArray(Field[]::new);
 
     static final Field[] OF_RESPONSES = {
         MODEL,

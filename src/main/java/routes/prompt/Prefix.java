@@ -41,8 +41,8 @@ final class Prefix {
     private static final int SAMPLES = 4;
     private static final int SAMPLE_BYTES = LONGEST_WHOLE / SAMPLES;
 
-    /** A common rule of thumb for English text and code. */
-    private static final int BYTES_PER_TOKEN = 4;
+    /** As {@link routes.request.InferenceRequest#promptTokensEstimate} has it. */
+    private static final int BYTES_PER_TOKEN = Api.Body.JSON.bytesPerToken();
 
     private static final FastThreadLocal<Prefix> OF_THREAD = new FastThreadLocal<>() {
         @Override

@@ -3,8 +3,10 @@ package routes.affinity;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.lang.reflect.Field;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Random;
@@ -77,6 +79,20 @@ class AffinityPageTest {
                 .forEach(field -> assertThat(page)
                         .contains("| `" + field.getName() + "` | `"
                                 + field.getAnnotation(Metadata.class).defaultValue() + "` |"));
+    }
+
+    @Test
+    void whatIsSaidOfDefaultsIsWhatABalancerBeginsWith() throws Exception {
+        AffinityBalancer balancer = new AffinityBalancer();
+        for (Field field : AffinityBalancer.class.getDeclaredFields()) {
+            Metadata option = field.getAnnotation(Metadata.class);
+            if (option != null) {
+                field.setAccessible(true);
+                Object begins = field.get(balancer);
+                String text = begins instanceof Duration duration ? duration.toSeconds() + "s" : String.valueOf(begins);
+                assertThat(text.replaceFirst("\\.0$", "")).as(field.getName()).isEqualTo(option.defaultValue());
+            }
+        }
     }
 
     @Test

@@ -78,6 +78,7 @@ class FirstFreeTest {
         int home = choose(key(42));
         int next = rule.choose(key(42), pool, ~(1L << home), 1, now, choice);
         assertThat(next).isNotEqualTo(home).isNotNegative();
+        assertThat(choice.why()).isEqualTo(Choice.Why.HOME_UNAVAILABLE);
         int last = rule.choose(key(42), pool, ~(1L << home | 1L << next), 1, now, choice);
         assertThat(last).isNotIn(home, next, Strategy.NOBODY);
         assertThat(choice.why()).isEqualTo(Choice.Why.ONLY_ONE);

@@ -72,7 +72,7 @@ class ConsoleJourneyTest {
                             + affinity.path("choices").path("spill_full").asInt()
                             + affinity.path("choices").path("spill_load").asInt())
                     .as("%s", affinity)
-                    .isPositive();
+                    .isBetween(1, 2); // the other replica is dead and may be tried first
             JsonNode hottest = affinity.path("hottestPrefixes").path(0);
             assertThat(hottest.path("hash").asText()).matches("[0-9a-f]{1,16}");
             assertThat(hottest.path("homes").asInt()).isEqualTo(1);

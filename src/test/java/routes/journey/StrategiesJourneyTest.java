@@ -80,25 +80,34 @@ class StrategiesJourneyTest {
         }
     }
 
-    @Test
-    void aBeanOfTheRoutesOwnHasItsOwnNumbers() throws Exception {
+    @ParameterizedTest
+    @CsvSource({"affinity, 2", "lonely, 1"})
+    void aBeanOfTheRoutesOwnHasItsOwnNumbers(String balancer, int homes) throws Exception {
         String bean = """
                 - beans:
-                    - name: spread
+                    - name: lonely
                       type: routes.affinity.AffinityBalancer
-                      properties: { period: 1h, slackTokens: 0, learnedWarmth: true }
+                      properties: { period: 1ms, learnedWarmth: true }
                 """;
+        String shared = "You are a helpful assistant. ".repeat(100);
         try (FakeReplica one = FakeReplica.start();
                 FakeReplica two = FakeReplica.start();
                 TestGateway gateway = TestGateway.builder()
                         .route(bean)
-                        .route(route("m1", "spread", one, two))
-                        .start()) {
-            // a prefix that is used twice an hour has two homes already
-            assertThat(replicasOf(gateway, "hello", 9).stream()
-                            .map(replica -> replica.split(" ")[0])
+                        .route(route("m1", balancer, one, two))
+                        .start();
+                RawClient client = RawClient.connect(gateway.port())) {
+            for (int i = 0; i < 60; i++) {
+                assertThat(client.exchange(
+                                        Requests.chat("m1", shared + i, false).key(TestGateway.KEY))
+                                .status())
+                        .isEqualTo(200);
+            }
+            assertThat(UsageLines.all(gateway).values().stream()
+                            .map(line -> line.path("replica").asText())
                             .distinct())
-                    .isNotEmpty();
+                    .as("a prefix that is used so often has two homes, but for a period in which it isn't")
+                    .hasSize(homes);
         }
     }
 

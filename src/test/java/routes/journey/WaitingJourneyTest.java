@@ -3,11 +3,15 @@ package routes.journey;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import routes.affinity.Affinities;
+import routes.affinity.AffinitySection;
 import routes.affinity.HotPrefix;
 import routes.fixture.FakeReplica;
 import routes.fixture.RawClient;
@@ -52,6 +56,16 @@ class WaitingJourneyTest {
         return UsageLines.of(gateway, id).path("replica").asText().equals(one.url()) ? one : two;
     }
 
+    /** Takes the only slot of the long prompt's home. */
+    private FakeReplica fillHome(TestGateway gateway, RawClient client, CountDownLatch until) throws Exception {
+        assertThat(client.exchange(ask(LONG, "warm")).status()).isEqualTo(200);
+        FakeReplica home = homeOf(gateway, "warm");
+        home.answering(Scripts.holding(until));
+        client.send(ask(LONG, "holds"));
+        TestGateway.await(() -> home.active() == 1, "the home is full");
+        return home;
+    }
+
     private FakeReplica other(FakeReplica than) {
         return than == one ? two : one;
     }
@@ -63,11 +77,7 @@ class WaitingJourneyTest {
                 RawClient first = RawClient.connect(gateway.port());
                 RawClient second = RawClient.connect(gateway.port());
                 RawClient third = RawClient.connect(gateway.port())) {
-            assertThat(first.exchange(ask(LONG, "warm")).status()).isEqualTo(200);
-            FakeReplica home = homeOf(gateway, "warm");
-            home.answering(Scripts.holding(go));
-            first.send(ask(LONG, "holds"));
-            TestGateway.await(() -> home.active() == 1, "the home is full");
+            FakeReplica home = fillHome(gateway, first, go);
             second.send(ask(LONG, "waits"));
             TestGateway.await(() -> gateway.queued() == 1, "the long one waits");
 
@@ -91,11 +101,7 @@ class WaitingJourneyTest {
         try (TestGateway gateway = gateway("queueLimit: 9");
                 RawClient first = RawClient.connect(gateway.port());
                 RawClient second = RawClient.connect(gateway.port())) {
-            assertThat(first.exchange(ask(LONG, "warm")).status()).isEqualTo(200);
-            FakeReplica home = homeOf(gateway, "warm");
-            home.answering(Scripts.holding(never));
-            first.send(ask(LONG, "holds"));
-            TestGateway.await(() -> home.active() == 1, "the home is full");
+            FakeReplica home = fillHome(gateway, first, never);
 
             assertThat(second.exchange(ask(LONG, "leaves")).status()).isEqualTo(200);
             never.countDown();
@@ -107,37 +113,14 @@ class WaitingJourneyTest {
         }
     }
 
-    @Test
-    void whoWaitedAsLongAsItMayGoesWhereThereIsRoom() throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {"queueLimit: 0", "queueLimit: 9, queueTimeout: 100ms"})
+    void nobodyIsRefusedForTheSakeOfItsHome(String bounds) throws Exception {
         CountDownLatch go = new CountDownLatch(1);
-        try (TestGateway gateway = gateway("queueLimit: 9, queueTimeout: 100ms");
+        try (TestGateway gateway = gateway(bounds);
                 RawClient first = RawClient.connect(gateway.port());
                 RawClient second = RawClient.connect(gateway.port())) {
-            assertThat(first.exchange(ask(LONG, "warm")).status()).isEqualTo(200);
-            FakeReplica home = homeOf(gateway, "warm");
-            home.answering(Scripts.holding(go));
-            first.send(ask(LONG, "holds"));
-            TestGateway.await(() -> home.active() == 1, "the home is full");
-
-            RawResponse answer = second.exchange(ask(LONG, "leaves"));
-            assertThat(answer.status()).as("%s", answer).isEqualTo(200);
-            go.countDown();
-            assertThat(first.response().status()).isEqualTo(200);
-            assertGaugesAreQuiet(gateway);
-        }
-    }
-
-    @Test
-    void whereNobodyMayWaitNobodyIsRefusedForTheSakeOfItsHome() throws Exception {
-        CountDownLatch go = new CountDownLatch(1);
-        try (TestGateway gateway = gateway("queueLimit: 0");
-                RawClient first = RawClient.connect(gateway.port());
-                RawClient second = RawClient.connect(gateway.port())) {
-            assertThat(first.exchange(ask(LONG, "warm")).status()).isEqualTo(200);
-            FakeReplica home = homeOf(gateway, "warm");
-            home.answering(Scripts.holding(go));
-            first.send(ask(LONG, "holds"));
-            TestGateway.await(() -> home.active() == 1, "the home is full");
+            fillHome(gateway, first, go);
 
             RawResponse answer = second.exchange(ask(LONG, "leaves"));
             assertThat(answer.status()).as("%s", answer).isEqualTo(200);
@@ -146,6 +129,31 @@ class WaitingJourneyTest {
             assertThat(UsageLines.of(gateway, "leaves").path("affinity").asText())
                     .isEqualTo("spill_full");
             assertGaugesAreQuiet(gateway);
+        }
+    }
+
+    @Test
+    void whatIsPredictedIsCountedInTokensOfTheReplica() throws Exception {
+        String answer = "{\"choices\":[{\"index\":0,\"finish_reason\":\"stop\",\"message\":{\"content\":\"a\"}}],"
+                + "\"usage\":{\"prompt_tokens\":100,\"completion_tokens\":1,\"total_tokens\":101,"
+                + "\"prompt_tokens_details\":{\"cached_tokens\":60}}}";
+        one.answering(Scripts.status(200, answer, "Content-Type: application/json"));
+        two.answering(Scripts.status(200, answer, "Content-Type: application/json"));
+        try (TestGateway gateway = gateway("queueLimit: 9");
+                RawClient client = RawClient.connect(gateway.port())) {
+            for (int i = 0; i < 3; i++) {
+                assertThat(client.exchange(ask(LONG, "again-" + i)).status()).isEqualTo(200);
+            }
+            gateway.awaitIdle();
+
+            JsonNode counts = new ObjectMapper()
+                    .valueToTree(new AffinitySection(gateway.bean(Affinities.class)).json())
+                    .path("m1");
+            assertThat(counts.path("promptTokens").asLong()).isEqualTo(300);
+            assertThat(counts.path("reportedCachedTokens").asLong()).isEqualTo(180);
+            assertThat(counts.path("predictedCachedTokens").asLong())
+                    .as("almost all of the second and third")
+                    .isBetween(180L, 200L);
         }
     }
 
